@@ -1,0 +1,111 @@
+// Package audit is the record of a call: one item, written as an intent
+// before anything is sent and completed as a final when the call has ended.
+//
+// It promises that a record holds no secret, no session id, no query string
+// and no upstream content beyond a masked, cut preview of the arguments, and
+// that every field has one name in the log line, both stores and the
+// command. It refuses to store anything itself: stores do.
+package audit
+
+import (
+	"time"
+
+	"mcprelay/shared/call"
+)
+
+// State says how far a record has come.
+type State string
+
+// The states.
+const (
+	StateIntent State = "intent"
+	StateFinal  State = "final"
+)
+
+// SecretUse names a secret that was used, never its value.
+type SecretUse struct {
+	Ref     string `json:"ref"`
+	Version string `json:"version,omitempty"`
+}
+
+// Record is one call in the audit trail. Durations are in milliseconds,
+// sizes in bytes, times in UTC.
+type Record struct {
+	State  State  `json:"state"`
+	CallID string `json:"call_id"`
+	Tenant string `json:"tenant"`
+
+	Time        time.Time      `json:"time"`
+	Agent       string         `json:"agent"`
+	Kind        call.Kind      `json:"kind,omitempty"`
+	KeyID       string         `json:"key_id,omitempty"`
+	Face        call.Face      `json:"face,omitempty"`
+	Operation   call.Operation `json:"operation,omitempty"`
+	Server      string         `json:"server,omitempty"`
+	Tool        string         `json:"tool,omitempty"`
+	About       string         `json:"about,omitempty"`
+	Run         string         `json:"run,omitempty"`
+	Traceparent string         `json:"traceparent,omitempty"`
+
+	Policy     call.PolicyVerdict `json:"policy"`
+	Rule       string             `json:"rule,omitempty"`
+	Decision   call.Verdict       `json:"decision,omitempty"`
+	Reasons    []string           `json:"reasons,omitempty"`
+	ToolEffect call.Effect        `json:"tool_effect,omitempty"`
+
+	ArgumentsBytes   int    `json:"arguments_bytes,omitempty"`
+	ArgumentsPreview string `json:"arguments_preview,omitempty"`
+	ArgumentsDigest  string `json:"arguments_digest,omitempty"`
+
+	Outcome call.Outcome `json:"outcome,omitempty"`
+	Reason  call.Reason  `json:"reason,omitempty"`
+	Stage   call.Stage   `json:"stage,omitempty"`
+	Effect  call.Impact  `json:"effect,omitempty"`
+	Detail  string       `json:"detail,omitempty"`
+
+	Host            string      `json:"host,omitempty"`
+	Address         string      `json:"address,omitempty"`
+	Status          int         `json:"status,omitempty"`
+	Era             string      `json:"era,omitempty"`
+	ProtocolVersion string      `json:"protocol_version,omitempty"`
+	Session         string      `json:"session,omitempty"` // none, new, reused, renewed, unsaved
+	Posts           int         `json:"posts,omitempty"`   // POSTs of the agent's request
+	Location        string      `json:"location,omitempty"`
+	ServerRequests  int         `json:"server_requests,omitempty"`
+	Secrets         []SecretUse `json:"secrets,omitempty"`
+	SecretRenewed   bool        `json:"secret_renewed,omitempty"`
+	Masked          int         `json:"masked,omitempty"`
+	BytesOut        int64       `json:"bytes_out,omitempty"`
+	BytesIn         int64       `json:"bytes_in,omitempty"`
+	RPCCode         int64       `json:"rpc_code,omitempty"`
+	DurationMS      float64     `json:"duration_ms"`
+}
+
+// Filter selects records of one tenant, newest first. Empty fields select
+// everything; Limit 0 means 100, and is capped at [MaxPage].
+type Filter struct {
+	Tenant  string
+	Agent   string
+	Server  string
+	Tool    string
+	Run     string
+	Outcome call.Outcome
+	Since   time.Time // inclusive
+	Until   time.Time // exclusive
+	Limit   int
+	Cursor  string // of the page before
+}
+
+// MaxPage bounds one page of records.
+const MaxPage = 1000
+
+// PageSize is the number of records that f asks for.
+func (f Filter) PageSize() int {
+	switch {
+	case f.Limit <= 0:
+		return 100
+	case f.Limit > MaxPage:
+		return MaxPage
+	}
+	return f.Limit
+}

@@ -1,0 +1,129 @@
+// Package call is the vocabulary of the relay: what a call is, who makes it,
+// what was decided about it, and every way it can end.
+//
+// It promises that each way of ending has one [Reason], and that one table
+// gives the reason its outcome, stage, sentence, HTTP status and JSON-RPC
+// code. It refuses to know how any of it is done: it imports the standard
+// library only.
+package call
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Kind says what sort of caller a principal is.
+type Kind string
+
+// The kinds of caller. The zero Kind is not valid.
+const (
+	KindUser          Kind = "user"
+	KindServiceToken  Kind = "service_token"
+	KindTrustedIssuer Kind = "trusted_issuer"
+	KindOther         Kind = "other"
+)
+
+// Valid reports whether k is one of the known kinds.
+func (k Kind) Valid() bool {
+	switch k {
+	case KindUser, KindServiceToken, KindTrustedIssuer, KindOther:
+		return true
+	}
+	return false
+}
+
+// Scope is one authority of a caller. No scope implies another.
+type Scope string
+
+// The scopes.
+const (
+	ScopeCall       Scope = "call"
+	ScopeAuditRead  Scope = "audit:read"
+	ScopeAdminRead  Scope = "admin:read"
+	ScopeAdminWrite Scope = "admin:write"
+)
+
+// Valid reports whether s is one of the known scopes.
+func (s Scope) Valid() bool {
+	switch s {
+	case ScopeCall, ScopeAuditRead, ScopeAdminRead, ScopeAdminWrite:
+		return true
+	}
+	return false
+}
+
+// Principal is an authenticated caller. The zero Principal is nobody.
+type Principal struct {
+	Tenant  string
+	Subject string
+	Kind    Kind
+	Scopes  []Scope
+	KeyID   string // of the service token, empty for other credentials
+}
+
+// Known reports whether p names a caller.
+func (p Principal) Known() bool { return p.Tenant != "" && p.Subject != "" }
+
+// May reports whether p was given scope s.
+func (p Principal) May(s Scope) bool {
+	for _, have := range p.Scopes {
+		if have == s {
+			return true
+		}
+	}
+	return false
+}
+
+// Effect classifies a tool by configuration. Anything but [EffectRead] counts
+// as a write; upstream annotations are never consulted.
+type Effect string
+
+// The effects. The zero Effect means nobody classified the tool.
+const (
+	EffectUnclassified Effect = ""
+	EffectRead         Effect = "read"
+	EffectWrite        Effect = "write"
+)
+
+// Operation is what a call asks of a server, in MCP's own method names.
+type Operation string
+
+// The operations that reach an upstream.
+const (
+	OperationDiscover  Operation = "discover" // an acquisition: the relay reads a server's lists
+	OperationToolsCall Operation = "tools/call"
+)
+
+// Call is one request of one caller to one server. Arguments are the bytes
+// that were parsed, never re-encoded.
+type Call struct {
+	ID          string // ULID, made by the relay
+	At          time.Time
+	Principal   Principal
+	Operation   Operation
+	Server      string
+	Tool        string          // the upstream's own name; empty for discover
+	Arguments   json.RawMessage // the agent's object, or nil for none
+	Meta        json.RawMessage // the agent's params._meta object, or nil
+	Face        Face
+	Run         string // X-Relay-Run, empty for none
+	Traceparent string // W3C trace context of the request, empty for none
+}
+
+// About names what the call is about in the audit trail: the tool, or "discover".
+func (c Call) About() string {
+	if c.Operation == OperationToolsCall {
+		return c.Tool
+	}
+	return string(c.Operation)
+}
+
+// Face is the surface a call came in by.
+type Face string
+
+// The faces.
+const (
+	FaceMCP      Face = "mcp"
+	FacePlain    Face = "plain"
+	FaceInternal Face = "internal" // the relay's own acquisitions and the operator's command
+)

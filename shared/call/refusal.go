@@ -1,0 +1,54 @@
+package call
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Refusal is the error of every call that did not get the upstream's answer.
+// Its Error text is for operators; agents see only [Row.Sentence].
+type Refusal struct {
+	Reason Reason
+	// Detail is for the audit trail and the log. It holds no secret and no
+	// upstream bytes beyond 64, quoted.
+	Detail string
+	// Impact overrides the reason's own impact where the exchange knows better.
+	Impact Impact
+	// Data is added to the JSON-RPC error's data object where the protocol
+	// defines members (data.supported of -32022, for instance).
+	Data map[string]json.RawMessage
+	// RetryAfter, in seconds, at most 3600; 0 for none.
+	RetryAfter int
+	// Status is the upstream's HTTP status, where there was one.
+	Status int
+	// Err is the cause, for errors.Is; it is never shown to an agent.
+	Err error
+}
+
+// Refuse makes a refusal with a detail for the operator.
+func Refuse(reason Reason, format string, args ...any) *Refusal {
+	return &Refusal{Reason: reason, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Error is the operator's text: the reason and the detail.
+func (r *Refusal) Error() string {
+	if r.Detail == "" {
+		return string(r.Reason)
+	}
+	return string(r.Reason) + ": " + r.Detail
+}
+
+// Unwrap gives the cause.
+func (r *Refusal) Unwrap() error { return r.Err }
+
+// Row is the reason's row of the table.
+func (r *Refusal) Row() Row { return r.Reason.Row() }
+
+// MayHaveRun reports the impact the agent is told: the refusal's own where
+// set, else its reason's.
+func (r *Refusal) MayHaveRun() Impact {
+	if r.Impact != "" {
+		return r.Impact
+	}
+	return r.Row().Impact
+}

@@ -1,0 +1,116 @@
+package call
+
+import "sync"
+
+// table gives each reason its one meaning. The README's refusal table is
+// generated from it.
+var table = []Row{
+	{OK, Answered, StageFinal, ImpactDone, 200, 0, "the server answered", false},
+	{ToolError, Answered, StageFinal, ImpactDone, 200, 0, "the tool reported an error", false},
+	{RPCError, Answered, StageFinal, ImpactDone, 200, 0, "the server answered with an error", false},
+
+	{BadJSON, Rejected, StageParse, ImpactNone, 400, CodeParse, "the body is not the strict JSON that the relay reads", false},
+	{BadRequest, Rejected, StageParse, ImpactNone, 400, CodeInvalidRequest, "the body is not one valid JSON-RPC request", false},
+	{BadParams, Rejected, StageParse, ImpactNone, 400, CodeInvalidParams, "the parameters of the request are missing or invalid", false},
+	{TooLarge, Rejected, StageParse, ImpactNone, 413, CodeInvalidRequest, "the request is larger than 1 MiB", false},
+	{UnsupportedMediaType, Rejected, StageParse, ImpactNone, 415, CodeInvalidRequest, "the content type must be application/json", false},
+	{HeaderMismatch, Rejected, StageParse, ImpactNone, 400, CodeHeaderMismatch, "an MCP header is missing, malformed or differs from the body", false},
+	{UnsupportedVersion, Rejected, StageParse, ImpactNone, 400, CodeUnsupportedVersion, "the protocol version is not supported", false},
+	{MethodNotFound, Rejected, StageParse, ImpactNone, 404, CodeMethodNotFound, "the method does not exist here", false},
+	{MethodNotAllowed, Rejected, StageParse, ImpactNone, 405, CodeInvalidRequest, "the HTTP method is not allowed here", false},
+	{BadOrigin, Rejected, StageParse, ImpactNone, 403, CodeInvalidRequest, "the origin or host of the request is not allowed", false},
+	{NotFound, Rejected, StageParse, ImpactNone, 404, CodeInvalidRequest, "there is nothing at this path", false},
+	{NoTime, Rejected, StageParse, ImpactNone, 503, CodeIntent, "too little time is left to make the call", false},
+
+	{Unauthenticated, Rejected, StageAuth, ImpactNone, 401, CodeAuth, "the credential is missing, malformed, expired or revoked", false},
+	{InsufficientScope, Rejected, StageAuth, ImpactNone, 403, CodeAuth, "the credential lacks a scope that this request needs", false},
+	{AuthUnavailable, Rejected, StageAuth, ImpactNone, 503, CodeAuth, "the credential could not be checked now", false},
+
+	{NotOffered, RefusedByPolicy, StagePolicy, ImpactNone, 404, CodeInvalidParams, "no such server or tool is offered to this caller", false},
+	{UnknownServer, RefusedByPolicy, StagePolicy, ImpactNone, 404, CodeInvalidParams, "no server of that name is registered", true},
+	{UnknownTool, RefusedByPolicy, StagePolicy, ImpactNone, 404, CodeInvalidParams, "the server has no such tool", true},
+	{NoRule, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "no rule allows this", true},
+	{DeniedByRule, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "a rule denies this", true},
+	{RuleAsks, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "a rule asks for a person's consent and nobody is there to ask", true},
+	{EndpointNotAllowed, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "the server's endpoint is not among its allowed endpoints", true},
+	{CredentialNoRule, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "no rule lets the server's credential be used for it", false},
+	{PolicyUnavailable, RefusedByPolicy, StagePolicy, ImpactNone, 503, CodePolicy, "the policy could not be read now", false},
+
+	{AuditUnavailable, NoAnswer, StageIntent, ImpactNone, 503, CodeIntent, "the call could not be recorded, so it was not made", false},
+
+	{SecretMissing, NoAnswer, StageCredential, ImpactNone, 502, CodeCredential, "the server's credential is not set", false},
+	{SecretUnavailable, NoAnswer, StageCredential, ImpactNone, 503, CodeCredential, "the server's credential could not be read now", false},
+	{SecretUnusable, NoAnswer, StageCredential, ImpactNone, 502, CodeCredential, "the server's credential holds a byte that a header cannot carry", false},
+	{UpstreamUnauthorized, NoAnswer, StageCredential, ImpactNone, 502, CodeCredential, "the server rejected the relay's credential", false},
+
+	{DNS, NoAnswer, StageAddress, ImpactNone, 502, CodeAddress, "the server's name could not be resolved", false},
+	{TooManyAddresses, RefusedByAddress, StageAddress, ImpactNone, 502, CodeAddress, "the server's name has more than 16 addresses", false},
+	{Loopback, RefusedByAddress, StageAddress, ImpactNone, 502, CodeAddress, "the server's address is a loopback address", false},
+	{Metadata, RefusedByAddress, StageAddress, ImpactNone, 502, CodeAddress, "the server's address is a cloud platform's own", false},
+	{LinkLocal, RefusedByAddress, StageAddress, ImpactNone, 502, CodeAddress, "the server's address is link-local", false},
+	{Unspecified, RefusedByAddress, StageAddress, ImpactNone, 502, CodeAddress, "the server's address is unspecified", false},
+	{Multicast, RefusedByAddress, StageAddress, ImpactNone, 502, CodeAddress, "the server's address is multicast", false},
+	{PrivateAddress, RefusedByAddress, StageAddress, ImpactNone, 502, CodeAddress, "the server's address is private", false},
+	{SpecialUse, RefusedByAddress, StageAddress, ImpactNone, 502, CodeAddress, "the server's address is reserved for a special use", false},
+	{NotInNetworks, RefusedByAddress, StageAddress, ImpactNone, 502, CodeAddress, "the server's address is outside its allowed networks", false},
+	{NoIPv4, RefusedByAddress, StageAddress, ImpactNone, 502, CodeAddress, "the server has no IPv4 address", false},
+	{Loop, RefusedByAddress, StageAddress, ImpactNone, 508, CodeAddress, "the server is a relay that this request already passed", false},
+
+	{Connect, NoAnswer, StageConnect, ImpactNone, 502, CodeConnect, "the server could not be connected to", false},
+	{TLS, NoAnswer, StageTLS, ImpactNone, 502, CodeTLS, "the TLS handshake with the server failed", false},
+	{InitializeFailed, NoAnswer, StageInitialize, ImpactNone, 502, CodeInitialize, "the server did not complete the MCP handshake", false},
+	{NoCommonVersion, NoAnswer, StageInitialize, ImpactNone, 502, CodeInitialize, "the server speaks no protocol version that the relay speaks", false},
+	{OpenTimeout, NoAnswer, StageInitialize, ImpactNone, 504, CodeInitialize, "the server did not open in time", false},
+
+	{ListFailed, NoAnswer, StageList, ImpactNone, 502, CodeList, "the server's list could not be read", false},
+	{ListTooLong, NoAnswer, StageList, ImpactNone, 502, CodeList, "the server's list is longer than its bound", false},
+	{ToolMissing, NoAnswer, StageList, ImpactNone, 502, CodeList, "the server lacks a tool that its registration names", false},
+	{ToolUnexpected, NoAnswer, StageList, ImpactNone, 502, CodeList, "the server has a tool that its registration does not name", false},
+
+	{Redirect, Redirected, StageCall, ImpactNone, 502, CodeCall, "the server answered with a redirect, which the relay never follows", false},
+	{HeadTimeout, NoAnswer, StageCall, ImpactUnknown, 504, CodeCall, "the server did not begin to answer in time", false},
+	{CallTimeout, NoAnswer, StageCall, ImpactUnknown, 504, CodeCall, "the server did not answer in time", false},
+	{ResetBeforeHead, NoAnswer, StageCall, ImpactUnknown, 502, CodeCall, "the server closed the connection before it answered", false},
+	{StreamEndedEarly, NoAnswer, StageCall, ImpactUnknown, 502, CodeCall, "the server's reply ended before it was complete", false},
+	{ReplyTooLarge, NoAnswer, StageCall, ImpactUnknown, 502, CodeCall, "the server's reply is larger than its bound", false},
+	{TooManyEvents, NoAnswer, StageCall, ImpactUnknown, 502, CodeCall, "the server's reply has more events than its bound", false},
+	{HeadTooLarge, NoAnswer, StageCall, ImpactUnknown, 502, CodeCall, "the head of the server's reply is larger than 64 KiB", false},
+	{Encoding, NoAnswer, StageCall, ImpactUnknown, 502, CodeCall, "the server's reply has an encoding that the relay does not read", false},
+	{ContentType, NoAnswer, StageCall, ImpactUnknown, 502, CodeCall, "the server's reply is neither JSON nor an event stream", false},
+	{Protocol, NoAnswer, StageCall, ImpactUnknown, 502, CodeCall, "the server's reply breaks the protocol", false},
+	{UpstreamStatus, NoAnswer, StageCall, ImpactUnknown, 502, CodeCall, "the server answered with an HTTP error", false},
+	{SessionLost, NoAnswer, StageCall, ImpactNone, 502, CodeCall, "the server does not keep its sessions", false},
+	{Cancelled, NoAnswer, StageCall, ImpactUnknown, 499, CodeCall, "the caller went away before the server answered", false},
+
+	{Interrupted, NoAnswer, StageFinal, ImpactUnknown, 502, CodeInternal, "the relay stopped before the call ended", false},
+	{Internal, NoAnswer, StageFinal, ImpactUnknown, 500, CodeInternal, "the relay failed", false},
+}
+
+var rows = sync.OnceValue(func() map[Reason]Row {
+	byReason := make(map[Reason]Row, len(table))
+	for _, row := range table {
+		byReason[row.Reason] = row
+	}
+	return byReason
+})
+
+// Reasons lists the whole table, in the order of the stations.
+func Reasons() []Row { return append([]Row(nil), table...) }
+
+// Row gives the meaning of r; a reason outside the set is [Internal].
+func (r Reason) Row() Row {
+	if row, ok := rows()[r]; ok {
+		return row
+	}
+	return rows()[Internal]
+}
+
+// Shown is the reason an agent is told: NotOffered for hidden ones, so that
+// what is missing and what is forbidden look the same, unless the tenant
+// explains its refusals.
+func (r Reason) Shown(explain bool) Reason {
+	if row := r.Row(); row.Hidden && !explain {
+		return NotOffered
+	}
+	return r.Row().Reason
+}
