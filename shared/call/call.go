@@ -102,7 +102,7 @@ type Call struct {
 	Principal   Principal
 	Operation   Operation
 	Server      string
-	Tool        string          // the upstream's own name; empty for discover
+	Tool        string          // as offered to the agent; empty for discover
 	Arguments   json.RawMessage // the agent's object, or nil for none
 	Meta        json.RawMessage // the agent's params._meta object, or nil
 	Face        Face

@@ -102,6 +102,7 @@ const (
 	ToolMissing    Reason = "tool_missing"
 	ToolUnexpected Reason = "tool_unexpected"
 
+	InputRequired    Reason = "input_required"
 	Redirect         Reason = "redirect"
 	HeadTimeout      Reason = "head_timeout"
 	CallTimeout      Reason = "call_timeout"

@@ -21,6 +21,8 @@ type Refusal struct {
 	RetryAfter int
 	// Status is the upstream's HTTP status, where there was one.
 	Status int
+	// Explain is set where the tenant explains its refusals to agents.
+	Explain bool
 	// Err is the cause, for errors.Is; it is never shown to an agent.
 	Err error
 }
@@ -43,6 +45,9 @@ func (r *Refusal) Unwrap() error { return r.Err }
 
 // Row is the reason's row of the table.
 func (r *Refusal) Row() Row { return r.Reason.Row() }
+
+// Shown is the row that an agent sees, see [Reason.Shown].
+func (r *Refusal) Shown() Row { return r.Reason.Shown(r.Explain).Row() }
 
 // MayHaveRun reports the impact the agent is told: the refusal's own where
 // set, else its reason's.

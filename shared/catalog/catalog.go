@@ -1,0 +1,100 @@
+// Package catalog holds what a server offers: its tools as they came, checked
+// against what was registered.
+//
+// It promises that a descriptor's bytes are kept, that one odd tool never
+// loses the others, and that a list which differs from an exact registration
+// is refused whole. It refuses to do I/O: it is given lists and gives lists.
+package catalog
+
+import (
+	"encoding/json"
+	"slices"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/wire"
+)
+
+// Tool is one tool of a server. Raw is the descriptor as the server sent it.
+type Tool struct {
+	Name string
+	Raw  json.RawMessage
+}
+
+// Skip reports a descriptor that was left out, and why.
+type Skip struct {
+	Name   string
+	Reason string
+}
+
+// Tools reads raw descriptors. A descriptor without a usable name, of a name
+// seen before, over maxBytes, or with an inputSchema that is not an object, is
+// left out and reported; the others stay, in the order of the server.
+func Tools(raw []json.RawMessage, maxBytes int64) ([]Tool, []Skip) {
+	tools := make([]Tool, 0, len(raw))
+	seen := make(map[string]bool, len(raw))
+	var skips []Skip
+	for _, descriptor := range raw {
+		name, reason := check(descriptor, maxBytes)
+		if reason == "" && seen[name] {
+			reason = "a tool of this name came before"
+		}
+		if reason != "" {
+			skips = append(skips, Skip{Name: name, Reason: reason})
+			continue
+		}
+		seen[name] = true
+		tools = append(tools, Tool{Name: name, Raw: descriptor})
+	}
+	return tools, skips
+}
+
+func check(descriptor json.RawMessage, maxBytes int64) (name, reason string) {
+	member, ok := wire.Member(descriptor, "name")
+	if !ok || json.Unmarshal(member, &name) != nil || name == "" {
+		return "", "it has no name"
+	}
+	if maxBytes > 0 && int64(len(descriptor)) > maxBytes {
+		return name, "its description is over max_descriptor_bytes"
+	}
+	schema, ok := wire.Member(descriptor, "inputSchema")
+	if !ok || len(schema) == 0 || schema[0] != '{' {
+		return name, "its inputSchema is not an object"
+	}
+	return name, ""
+}
+
+// Exact compares tools with the names of an exact registration; nil allowed
+// names accept any tool. A missing tool refuses. An unexpected one refuses
+// too, or is left out where hide is set.
+func Exact(tools []Tool, allowed []string, hide bool) ([]Tool, *call.Refusal) {
+	if allowed == nil {
+		return tools, nil
+	}
+	kept := make([]Tool, 0, len(allowed))
+	for _, tool := range tools {
+		switch {
+		case slices.Contains(allowed, tool.Name):
+			kept = append(kept, tool)
+		case !hide:
+			return nil, call.Refuse(call.ToolUnexpected, "tool %.128q is not in allowed_tools", tool.Name)
+		}
+	}
+	for _, name := range allowed {
+		if !slices.ContainsFunc(kept, func(t Tool) bool { return t.Name == name }) {
+			return nil, call.Refuse(call.ToolMissing, "tool %.128q of allowed_tools is not offered by the server", name)
+		}
+	}
+	return kept, nil
+}
+
+// Renamed is the tool's descriptor under another name, its other bytes as they came.
+func (t Tool) Renamed(name string) (json.RawMessage, error) {
+	if name == t.Name {
+		return t.Raw, nil
+	}
+	quoted, err := json.Marshal(name)
+	if err != nil {
+		return nil, err
+	}
+	return wire.SetMember(t.Raw, "name", quoted)
+}

@@ -1,0 +1,50 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"mcprelay/shared/call"
+)
+
+// The time budget of a call, in one place.
+const (
+	// OpenBudget bounds the opening of an upstream: handshakes and, for
+	// legacy servers, initialize (FEATURES startup_timeout_ms).
+	OpenBudget = 10 * time.Second
+	// CallBudget bounds the exchange (FEATURES request_timeout_ms).
+	CallBudget = 60 * time.Second
+	// RecordBudget bounds one write of the audit record. It runs detached
+	// from the caller, who may be gone.
+	RecordBudget = 3 * time.Second
+	// Reserve is kept of the caller's own deadline for the final and the reply.
+	Reserve = 1500 * time.Millisecond
+	// LeastTime is what must be left for the exchange for it to be begun.
+	LeastTime = 500 * time.Millisecond
+)
+
+// errCallBudget is the cause of a context that ended by the relay's own budget.
+var errCallBudget = errors.New("call budget spent")
+
+// withBudget bounds ctx by the call's budget: the server's request timeout, or
+// the caller's deadline less [Reserve] where that comes first.
+func withBudget(ctx context.Context, now time.Time, limit time.Duration) (context.Context, context.CancelFunc, *call.Refusal) {
+	if limit <= 0 {
+		limit = CallBudget
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		left := deadline.Sub(now) - Reserve
+		if left < LeastTime {
+			return ctx, func() {}, call.Refuse(call.NoTime, "%d ms left of the caller's deadline", deadline.Sub(now).Milliseconds())
+		}
+		limit = min(limit, left)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errCallBudget)
+	return ctx, cancel, nil
+}
+
+// detached gives the time to write one record, whatever became of the caller.
+func detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), RecordBudget)
+}
