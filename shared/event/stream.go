@@ -1,0 +1,175 @@
+package event
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"mcprelay/shared/call"
+)
+
+var (
+	// errAborted ends a stream whose handler failed; the runtime library sends
+	// its text to API Gateway.
+	errAborted = errors.New("the relay failed")
+	errClosed  = errors.New("the reply was closed before it ended")
+	errRunning = errors.New("the handler did not return after the reply was closed")
+)
+
+// stream is one invocation: the handler's [http.ResponseWriter] on one side,
+// the body of the response on the other. The body owns the handler's
+// goroutine: it ends only after the goroutine has, or was told to and waited for.
+type stream struct {
+	options Options
+	cancel  context.CancelFunc
+
+	header http.Header   // the handler's
+	reader *io.PipeReader
+	writer *io.PipeWriter
+
+	once      sync.Once // commits
+	committed chan struct{}
+	status    int         // set before committed is closed
+	sent      http.Header // the same
+	done      chan struct{}
+}
+
+func newStream(cancel context.CancelFunc, o Options) *stream {
+	s := &stream{options: o, cancel: cancel, header: http.Header{}, committed: make(chan struct{}), done: make(chan struct{})}
+	s.reader, s.writer = io.Pipe()
+	return s
+}
+
+// serve runs the handler and ends the stream after it. A handler that panics,
+// or leaves by [runtime.Goexit], ends it with a constant.
+func (s *stream) serve(h http.Handler, r *http.Request) {
+	returned := false
+	defer close(s.done)
+	defer func() {
+		if value := recover(); !returned {
+			s.abort(value)
+		}
+	}()
+	h.ServeHTTP(s, r)
+	returned = true
+	s.WriteHeader(http.StatusOK)
+	_ = s.writer.Close()
+}
+
+// abort ends a reply that the handler failed to end.
+func (s *stream) abort(value any) {
+	if value != http.ErrAbortHandler {
+		s.options.Log.Error("a handler panicked", "type", fmt.Sprintf("%T", value), "stack", string(debug.Stack()))
+	}
+	failed := false
+	s.once.Do(func() { failed = true; s.fail() })
+	if !failed {
+		_ = s.writer.CloseWithError(errAborted)
+		return
+	}
+	_, _ = io.WriteString(s.writer, call.Internal.Row().Sentence+"\n")
+	_ = s.writer.Close()
+}
+
+// fail commits the constant reply of a handler that failed.
+func (s *stream) fail() {
+	s.status = call.Internal.Row().Status
+	s.sent = http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
+	close(s.committed)
+}
+
+// response waits for the reply's head.
+func (s *stream) response() *events.APIGatewayProxyStreamingResponse {
+	<-s.committed
+	reply := &events.APIGatewayProxyStreamingResponse{StatusCode: s.status, Headers: map[string]string{}, Body: (*body)(s)}
+	for name, values := range s.sent {
+		if len(values) == 1 {
+			reply.Headers[name] = values[0]
+			continue
+		}
+		if reply.MultiValueHeaders == nil {
+			reply.MultiValueHeaders = map[string][]string{}
+		}
+		reply.MultiValueHeaders[name] = values
+	}
+	return reply
+}
+
+// body is the reading side of a stream.
+type body stream
+
+// Read gives what the handler has written. It is [io.EOF] only after the
+// handler returned.
+func (b *body) Read(p []byte) (int, error) { return b.reader.Read(p) }
+
+// Close cancels the request and waits, bounded, until the handler returned.
+func (b *body) Close() error {
+	b.cancel()
+	_ = b.reader.CloseWithError(errClosed)
+	timer := time.NewTimer(b.options.CloseWait)
+	defer timer.Stop()
+	select {
+	case <-b.done:
+		return nil
+	case <-timer.C:
+		return errRunning
+	}
+}
+
+// Header is the head as the handler sets it up.
+func (s *stream) Header() http.Header { return s.header }
+
+// WriteHeader commits the head, once. Informational statuses are not passed.
+func (s *stream) WriteHeader(status int) {
+	if status < 200 && status >= 100 {
+		return
+	}
+	s.once.Do(func() {
+		s.sent = s.header.Clone()
+		for _, name := range []string{"Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Trailer", "Upgrade"} {
+			s.sent.Del(name)
+		}
+		if status < 200 || status > 599 || !sendable(s.sent) {
+			s.options.Log.Error("a handler's head cannot be sent", "status", status)
+			s.fail()
+			return
+		}
+		s.status = status
+		close(s.committed)
+	})
+}
+
+// Write commits the head and hands p to the reader of the reply, waiting until
+// it was taken.
+func (s *stream) Write(p []byte) (int, error) {
+	s.WriteHeader(http.StatusOK)
+	if s.status == http.StatusNoContent || s.status == http.StatusNotModified {
+		return 0, http.ErrBodyNotAllowed
+	}
+	return s.writer.Write(p)
+}
+
+// Flush commits the head; what was written is already with the reader.
+func (s *stream) Flush() { s.WriteHeader(http.StatusOK) }
+
+// sendable checks every byte of a head that is about to leave: nothing a
+// handler took from elsewhere may split the response.
+func sendable(header http.Header) bool {
+	for name, values := range header {
+		for _, value := range values {
+			ascii := bytes.IndexFunc([]byte(value), func(c rune) bool { return c > '~' }) < 0
+			if !token(name) || !fieldValue(value) || !ascii {
+				return false
+			}
+		}
+	}
+	return true
+}
