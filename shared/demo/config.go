@@ -1,9 +1,9 @@
 package demo
 
 import (
-	"bytes"
+	"encoding/json"
 	"net/url"
-	"text/template"
+	"strings"
 )
 
 // The tools that change nothing are reads; fail stands for a write, so that a
@@ -11,10 +11,10 @@ import (
 const configText = `{
   "tenant": "local",
   "servers": [{
-    "name": "{{.Name}}",
+    "name": "demo",
     "config": {
-      "endpoint": "{{.URL}}",
-      "allowed_endpoints": ["{{.URL}}"],
+      "endpoint": {URL},
+      "allowed_endpoints": [{URL}],
       "auth": {"type": "none"},
       "allowed_tools": ["echo", "add", "countdown", "fail"],
       "effects": {"echo": "read", "add": "read", "countdown": "read", "fail": "write"},
@@ -22,8 +22,8 @@ const configText = `{
     }
   }],
   "rules": [
-    {"action": "mcp.{{.Name}}.host.{{.Host}}", "decision": "allow"},
-    {"action": "mcp.{{.Name}}.tool.*", "decision": "allow"}
+    {"action": "mcp.demo.host.{HOST}", "decision": "allow"},
+    {"action": "mcp.demo.tool.*", "decision": "allow"}
   ]
 }
 `
@@ -35,9 +35,6 @@ func Config(endpoint string) []byte {
 	if u, err := url.Parse(endpoint); err == nil {
 		host = u.Hostname()
 	}
-	var out bytes.Buffer
-	// Writing to a buffer does not fail, and the text above is fixed.
-	_ = template.Must(template.New("config").Parse(configText)).
-		Execute(&out, map[string]string{"Name": Name, "URL": endpoint, "Host": host})
-	return out.Bytes()
+	quoted, _ := json.Marshal(endpoint) // a string always encodes
+	return []byte(strings.NewReplacer("{URL}", string(quoted), "{HOST}", host).Replace(configText))
 }

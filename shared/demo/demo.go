@@ -103,10 +103,10 @@ func (s *Server) Close() error {
 func handler(ctx context.Context) http.Handler {
 	server := newServer(ctx)
 	mux := http.NewServeMux()
-	mux.Handle(path, mcp.NewStreamableHTTPHandler(
+	mux.Handle(path, withRaw(mcp.NewStreamableHTTPHandler(
 		func(*http.Request) *mcp.Server { return server },
 		// Only a stateless handler serves 2026-07-28 (SDK, StreamableHTTPOptions).
 		&mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true},
-	))
+	)))
 	return mux
 }

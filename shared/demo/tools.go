@@ -49,9 +49,8 @@ func newServer(ctx context.Context) *mcp.Server {
 	return s
 }
 
-// echo keeps the spelling of numbers, the order of keys and every escape of
-// the arguments; the SDK drops nothing but blanks between tokens.
-func echo(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+// echo gives the arguments back as the bytes that came, see [keep].
+func echo(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	arguments := r.Params.Arguments
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
@@ -63,7 +62,8 @@ func echo(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error
 	if err := json.Unmarshal(arguments, &named); err == nil && named.Text != nil {
 		text = *named.Text
 	}
-	return answer(text, arguments), nil
+	keep(ctx, arguments)
+	return answer(text, json.RawMessage(`"`+standIn+`"`)), nil
 }
 
 func sum(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
