@@ -1,0 +1,115 @@
+// Package app wires the relay: from a registration, stores and a clock to one
+// handler. Functions and the command use it; nothing else imports it.
+//
+// It promises the same pipeline on a laptop and in a Lambda. It refuses to be
+// made without its stores, and loopback endpoints unless the program that
+// calls it says so in code.
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"mcprelay/shared/auth"
+	"mcprelay/shared/egress"
+	"mcprelay/shared/exchange"
+	"mcprelay/shared/front"
+	"mcprelay/shared/relay"
+	"mcprelay/shared/secret"
+)
+
+// Name is the relay's name in serverInfo and clientInfo.
+const Name = "mcprelay"
+
+// Version is the relay's version, in serverInfo, User-Agent and /healthz.
+const Version = "0.1.0"
+
+// Options make an app. Registry, Tokens, Sessions, Recorder and Secrets must
+// be set.
+type Options struct {
+	Registry relay.Registry
+	Tokens   auth.Tokens
+	Callers  []auth.Caller // of the config file; local mode only
+	Sessions exchange.Sessions
+	Recorder relay.Recorder
+	Secrets  secret.Reader
+	Log      *slog.Logger     // nil: discarded
+	Now      func() time.Time // nil: time.Now
+	// Loopback makes endpoints that are spelled as loopback reachable. It is
+	// set by a command's flag or a test, never by configuration.
+	Loopback bool
+	// LocalHosts refuses requests whose Host is not a loopback name.
+	LocalHosts bool
+	// OwnHosts are names of the relay itself, refused as endpoints.
+	OwnHosts []string
+}
+
+// App is a wired relay.
+type App struct {
+	relay *relay.Relay
+	front *front.Front
+	guard *egress.Guard
+}
+
+// New wires an app.
+func New(o Options) (*App, error) {
+	if o.Registry == nil || o.Tokens == nil || o.Sessions == nil || o.Recorder == nil || o.Secrets == nil {
+		return nil, errors.New("app: a store is missing")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	guard := egress.New(egress.Config{Loopback: o.Loopback, OwnHosts: o.OwnHosts, Now: o.Now})
+	pipeline := relay.New(relay.Config{
+		Registry: o.Registry,
+		Secrets:  secret.NewCache(o.Secrets, o.Now),
+		Guard:    guard,
+		Exchange: exchange.New(exchange.Config{Guard: guard, Sessions: o.Sessions, Now: o.Now, Name: Name, Version: Version}),
+		Recorder: o.Recorder,
+		Log:      o.Log,
+		Now:      o.Now,
+	})
+	authenticator := auth.New(auth.Options{Tokens: o.Tokens, Callers: o.Callers, Now: o.Now})
+	agents := front.New(front.Options{
+		Relay:        pipeline,
+		Registry:     o.Registry,
+		Authenticate: authenticator.Authenticate,
+		Name:         Name,
+		Version:      Version,
+		Now:          o.Now,
+		NewID:        NewID,
+		LocalHosts:   o.LocalHosts,
+	})
+	return &App{relay: pipeline, front: agents, guard: guard}, nil
+}
+
+// Handler is the agents' HTTP surface.
+func (a *App) Handler() http.Handler { return a.front }
+
+// Relay is the pipeline behind it, for the operator's command.
+func (a *App) Relay() *relay.Relay { return a.relay }
+
+// Close ends the idle connections to upstreams.
+func (a *App) Close(context.Context) error { return a.guard.Close() }
+
+// NewID makes a call id: a ULID of the given time, its other 80 bits random.
+func NewID(at time.Time) string {
+	var id ulid.ULID
+	if err := id.SetTime(ulid.Timestamp(at)); err != nil {
+		return ulid.Make().String()
+	}
+	var entropy [10]byte
+	// crypto/rand.Read never fails since Go 1.24.
+	_, _ = rand.Read(entropy[:])
+	copy(id[6:], entropy[:])
+	return id.String()
+}

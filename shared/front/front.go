@@ -1,0 +1,166 @@
+// Package front is what agents speak to: the MCP endpoint of a server and the
+// plain face for runtimes without MCP.
+//
+// It promises that a request is authenticated before anything about a server
+// is revealed, that a body is read whole, bounded and strictly before it is
+// acted on, and that every refusal names its stage and call id. It refuses
+// foreign origins and hosts, and it never shows an upstream's bytes but the
+// answer itself.
+package front
+
+import (
+	"context"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/relay"
+	"mcprelay/shared/wire"
+)
+
+// MaxHeaderText bounds X-Relay-Run and traceparent, in bytes.
+const MaxHeaderText = 128
+
+// Authenticate names the caller of a request, or refuses it.
+type Authenticate func(context.Context, http.Header) (call.Principal, *call.Refusal)
+
+// Options make a front. All fields but LocalHosts must be set.
+type Options struct {
+	Relay        *relay.Relay
+	Registry     relay.Registry
+	Authenticate Authenticate
+	Name         string // of serverInfo
+	Version      string
+	Now          func() time.Time
+	NewID        func(time.Time) string // a call id, a ULID
+	// LocalHosts refuses requests whose Host is not a loopback name: set
+	// where the relay listens on loopback (DNS rebinding).
+	LocalHosts bool
+}
+
+// Front serves the agents' HTTP surface.
+type Front struct{ Options }
+
+// New makes the handler.
+func New(o Options) *Front { return &Front{Options: o} }
+
+// ServeHTTP routes by path, without redirects: a trailing slash is the same path.
+func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	parts := segments(r)
+	switch {
+	case len(parts) == 1 && parts[0] == "healthz":
+		f.health(w, r)
+	case len(parts) == 4 && parts[0] == "v1" && parts[1] == "servers" && parts[3] == "mcp":
+		f.serveMCP(w, r, parts[2])
+	case len(parts) == 5 && parts[0] == "v1" && parts[1] == "servers" && parts[3] == "tools":
+		f.servePlain(w, r, parts[2], parts[4])
+	default:
+		f.nothing(w, r)
+	}
+}
+
+// nothing answers for a path that is not the relay's, known caller or not.
+func (f *Front) nothing(w http.ResponseWriter, r *http.Request) {
+	c := f.newCall(r, call.FacePlain)
+	writeProblem(w, c, f.Relay.Refuse(r.Context(), c, call.Refuse(call.NotFound, "")))
+}
+
+// segments splits the path; nil where one cannot be decoded or is empty.
+func segments(r *http.Request) []string {
+	path := strings.TrimSuffix(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		decoded, err := unescape(part)
+		if err != nil || decoded == "" {
+			return nil
+		}
+		parts[i] = decoded
+	}
+	return parts
+}
+
+func (f *Front) health(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok", "version": f.Version})
+}
+
+func (f *Front) newCall(r *http.Request, face call.Face) call.Call {
+	now := f.Now()
+	return call.Call{ID: f.NewID(now), At: now, Face: face, Operation: call.OperationToolsCall}
+}
+
+// admit passes a request whose method, host, origin, caller, scope and content
+// type are right, in this order: nothing about a server is known before.
+func (f *Front) admit(r *http.Request, c *call.Call) *call.Refusal {
+	if r.Method != http.MethodPost {
+		return call.Refuse(call.MethodNotAllowed, "%.16q", r.Method)
+	}
+	if refusal := f.checkOrigin(r); refusal != nil {
+		return refusal
+	}
+	principal, refusal := f.Authenticate(r.Context(), r.Header)
+	if refusal != nil {
+		return refusal
+	}
+	c.Principal = principal
+	if !principal.May(call.ScopeCall) {
+		return call.Refuse(call.InsufficientScope, "scope call is missing")
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return call.Refuse(call.UnsupportedMediaType, "")
+	}
+	return readContext(r, c)
+}
+
+// readContext reads the optional headers of a call.
+func readContext(r *http.Request, c *call.Call) *call.Refusal {
+	for name, field := range map[string]*string{"X-Relay-Run": &c.Run, "Traceparent": &c.Traceparent} {
+		values := r.Header.Values(name)
+		if len(values) == 0 {
+			continue
+		}
+		if len(values) > 1 || len(values[0]) > MaxHeaderText || wire.HeaderValue(values[0]) != nil {
+			return call.Refuse(call.BadRequest, "header %s is repeated, too long or malformed", name)
+		}
+		*field = values[0]
+	}
+	return nil
+}
+
+// readBody reads at most wire.MaxBody bytes.
+func readBody(r *http.Request) ([]byte, *call.Refusal) {
+	if r.ContentLength > wire.MaxBody {
+		return nil, call.Refuse(call.TooLarge, "Content-Length %d", r.ContentLength)
+	}
+	size := r.ContentLength
+	if size < 0 {
+		size = 512
+	}
+	body := make([]byte, 0, size+1)
+	limited := io.LimitReader(r.Body, wire.MaxBody+1)
+	for {
+		if len(body) == cap(body) {
+			body = append(body, 0)[:len(body)]
+		}
+		n, err := limited.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if len(body) > wire.MaxBody {
+			return nil, call.Refuse(call.TooLarge, "over %d bytes", wire.MaxBody)
+		}
+		if err == io.EOF {
+			return body, nil
+		}
+		if err != nil {
+			return nil, &call.Refusal{Reason: call.BadRequest, Detail: "the body could not be read", Err: err}
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package front
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/wire"
+)
+
+// exchange of one MCP request: what was read of it, and where to answer.
+type request struct {
+	wire.Request
+	call    call.Call
+	modern  bool
+	version string
+}
+
+// serveMCP is POST /v1/servers/{server}/mcp, both eras on one URL.
+func (f *Front) serveMCP(w http.ResponseWriter, r *http.Request, server string) {
+	q := request{call: f.newCall(r, call.FaceMCP)}
+	q.call.Server = bounded(server)
+	refusal := f.admit(r, &q.call)
+	if refusal == nil {
+		refusal = readMCP(r, &q)
+	}
+	if refusal != nil {
+		f.refuse(w, r, q, refusal)
+		return
+	}
+	if q.Notification() {
+		// JSON-RPC 2.0, 4.1: a notification is never answered.
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	f.dispatch(w, r, q)
+}
+
+// refuse ends a request before the pipeline.
+func (f *Front) refuse(w http.ResponseWriter, r *http.Request, q request, refusal *call.Refusal) {
+	refusal = f.Relay.Refuse(r.Context(), q.call, refusal)
+	writeRPCRefusal(w, q.call, q.ID, mcpStatus(refusal), refusal)
+}
+
+// readMCP reads the body and settles the era: modern where _meta or the
+// version header says so.
+func readMCP(r *http.Request, q *request) *call.Refusal {
+	body, refusal := readBody(r)
+	if refusal != nil {
+		return refusal
+	}
+	q.Request, refusal = wire.ReadRequest(body)
+	if refusal != nil {
+		return refusal
+	}
+	if q.Method == "tools/call" {
+		q.call.Tool, q.call.Arguments, q.call.Meta = bounded(q.Name), q.Arguments, q.Meta
+	} else {
+		q.call.Operation = call.Operation(bounded(q.Method))
+	}
+	header := r.Header.Get("MCP-Protocol-Version")
+	q.modern = q.Modern() || wire.IsModern(header)
+	if q.modern {
+		return checkModern(r, q)
+	}
+	return checkLegacy(header, q)
+}
+
+// checkModern is the header and body agreement of MCP 2026-07-28. A
+// notification's headers are not defined by that revision and not checked.
+func checkModern(r *http.Request, q *request) *call.Refusal {
+	if q.Notification() {
+		return nil
+	}
+	q.version = q.ProtocolVersion
+	if refusal := wire.CheckHeaders(r.Header, q.Request); refusal != nil {
+		return refusal
+	}
+	if !wire.IsModern(q.version) || !supported(q.version) {
+		return unsupported(q.version)
+	}
+	if !q.HasCapabilities {
+		return call.Refuse(call.BadParams, "_meta lacks clientCapabilities")
+	}
+	return nil
+}
+
+// checkLegacy settles the version of 2025-11-25 and older: a client without
+// the header speaks 2025-03-26 (2025-06-18, basic/transports).
+func checkLegacy(header string, q *request) *call.Refusal {
+	q.version = "2025-03-26"
+	if header == "" {
+		return nil
+	}
+	if !wire.IsLegacy(header) {
+		return unsupported(header)
+	}
+	q.version = header
+	return nil
+}
+
+func supported(version string) bool {
+	for _, v := range wire.Versions() {
+		if v == version {
+			return true
+		}
+	}
+	return false
+}
+
+func unsupported(version string) *call.Refusal {
+	refusal := call.Refuse(call.UnsupportedVersion, "%.32q", version)
+	refusal.Data = map[string]json.RawMessage{
+		"supported": quoted(wire.Versions()),
+		"requested": quoted(version),
+	}
+	return refusal
+}
+
+func quoted(value any) json.RawMessage {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return encoded
+}
+
+// dispatch answers one request. Methods that only one era has do not exist in
+// the other.
+func (f *Front) dispatch(w http.ResponseWriter, r *http.Request, q request) {
+	switch {
+	case q.Method == "tools/call":
+		f.callTool(w, r, q)
+	case q.Method == "tools/list":
+		f.listTools(w, r, q)
+	case q.Method == "server/discover" && q.modern:
+		f.discover(w, r, q)
+	case q.Method == "initialize" && !q.modern:
+		f.initialize(w, r, q)
+	case q.Method == "ping" && !q.modern, q.Method == "logging/setLevel" && !q.modern:
+		f.result(w, q, json.RawMessage(`{}`))
+	default:
+		f.unknownMethod(w, r, q)
+	}
+}
+
+// unknownMethod is 404 with -32601 for a modern request, 200 for a legacy one.
+func (f *Front) unknownMethod(w http.ResponseWriter, r *http.Request, q request) {
+	refusal := f.Relay.Refuse(r.Context(), q.call, call.Refuse(call.MethodNotFound, "%.64q", q.Method))
+	status := http.StatusNotFound
+	if !q.modern {
+		status = http.StatusOK
+	}
+	writeRPCRefusal(w, q.call, q.ID, status, refusal)
+}
+
+func (f *Front) result(w http.ResponseWriter, q request, result json.RawMessage) {
+	writeBytes(w, http.StatusOK, "application/json", wire.AppendResult(nil, q.ID, result))
+}
+
+// serverInfo is the relay's own, on both eras.
+func (f *Front) serverInfo() map[string]string {
+	return map[string]string{"name": f.Name, "version": f.Version}
+}
+
+func (f *Front) initialize(w http.ResponseWriter, r *http.Request, q request) {
+	if refusal := f.Relay.Offered(r.Context(), q.call); refusal != nil {
+		writeRPCRefusal(w, q.call, q.ID, mcpStatus(refusal), refusal)
+		return
+	}
+	version := wire.LatestLegacy
+	if asked, ok := wire.Member(q.Params, "protocolVersion"); ok {
+		if text := strings.Trim(string(asked), `"`); wire.IsLegacy(text) {
+			version = text
+		}
+	}
+	f.result(w, q, quoted(map[string]any{
+		"protocolVersion": version,
+		"capabilities":    map[string]any{"tools": map[string]any{}},
+		"serverInfo":      f.serverInfo(),
+	}))
+}
+
+// discoverTTL lets a client keep the answer: it changes with a deployment only.
+const discoverTTL = 3_600_000 // ms
+
+func (f *Front) discover(w http.ResponseWriter, r *http.Request, q request) {
+	if refusal := f.Relay.Offered(r.Context(), q.call); refusal != nil {
+		writeRPCRefusal(w, q.call, q.ID, mcpStatus(refusal), refusal)
+		return
+	}
+	f.result(w, q, quoted(map[string]any{
+		"resultType":        "complete",
+		"supportedVersions": wire.Versions(),
+		"capabilities":      map[string]any{"tools": map[string]any{}},
+		"ttlMs":             discoverTTL,
+		"cacheScope":        "private",
+		"_meta":             map[string]any{wire.MetaServerInfo: f.serverInfo()},
+	}))
+}

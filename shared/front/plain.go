@@ -1,0 +1,69 @@
+package front
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/relay"
+	"mcprelay/shared/wire"
+)
+
+// servePlain is POST /v1/servers/{server}/tools/{tool}: {"arguments":{}} in,
+// {"call_id","outcome","result"} out. An upstream's JSON-RPC error is an
+// answer too and comes as "error" in the place of "result".
+func (f *Front) servePlain(w http.ResponseWriter, r *http.Request, server, tool string) {
+	c := f.newCall(r, call.FacePlain)
+	c.Server, c.Tool = bounded(server), bounded(tool)
+	refusal := f.admit(r, &c)
+	if refusal == nil {
+		refusal = readPlain(r, &c)
+	}
+	if refusal != nil {
+		writeProblem(w, c, f.Relay.Refuse(r.Context(), c, refusal))
+		return
+	}
+	answer, refusal := f.Relay.Run(r.Context(), c)
+	defer answer.Settle()
+	if refusal != nil {
+		writeProblem(w, c, refusal)
+		return
+	}
+	writeBytes(w, http.StatusOK, "application/json", plainReply(answer))
+}
+
+func readPlain(r *http.Request, c *call.Call) *call.Refusal {
+	body, refusal := readBody(r)
+	if refusal != nil {
+		return refusal
+	}
+	c.Arguments, refusal = wire.ReadArguments(body)
+	return refusal
+}
+
+// plainReply keeps the upstream's bytes as they came.
+func plainReply(a relay.Answer) []byte {
+	name, content := `"result":`, a.Result
+	if a.Error != nil {
+		name, content = `"error":`, a.Error
+	}
+	reply := make([]byte, 0, len(content)+80)
+	reply = append(reply, `{"call_id":"`+a.CallID+`","outcome":"`+string(call.Answered)+`",`+name...)
+	if content == nil {
+		content = json.RawMessage("null")
+	}
+	reply = append(reply, content...)
+	return append(reply, '}')
+}
+
+// MaxName bounds a server's or tool's name as it comes from an agent, in
+// bytes: MCP allows 128 characters; a longer one is cut in the record and
+// cannot match.
+const MaxName = 512
+
+func bounded(name string) string {
+	if len(name) > MaxName {
+		return name[:MaxName]
+	}
+	return name
+}

@@ -1,0 +1,121 @@
+package front
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/wire"
+)
+
+// Challenge is the WWW-Authenticate value of a refused credential (RFC 6750 3).
+const challenge = `Bearer realm="mcprelay"`
+
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	body, err := json.Marshal(value)
+	if err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	writeBytes(w, status, "application/json", body)
+}
+
+func writeBytes(w http.ResponseWriter, status int, contentType string, body []byte) {
+	header := w.Header()
+	header.Set("Content-Type", contentType)
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	// A failed write means that the reader has gone; the record is written already.
+	_, _ = w.Write(body)
+}
+
+// sentence is the text an agent sees: constant for its reason, but for the
+// call id.
+func sentence(c call.Call, row call.Row) string {
+	return string(row.Stage) + ": " + row.Sentence + " (call " + c.ID + ")"
+}
+
+func refusalHeaders(w http.ResponseWriter, refusal *call.Refusal) {
+	switch refusal.Reason {
+	case call.Unauthenticated:
+		w.Header().Set("WWW-Authenticate", challenge)
+	case call.InsufficientScope:
+		w.Header().Set("WWW-Authenticate", challenge+`, error="insufficient_scope", scope="call"`)
+	case call.MethodNotAllowed:
+		w.Header().Set("Allow", http.MethodPost)
+	}
+	if refusal.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(refusal.RetryAfter))
+	}
+}
+
+// errorData is the data member of a refusal's JSON-RPC error.
+func errorData(c call.Call, refusal *call.Refusal) json.RawMessage {
+	row := refusal.Shown()
+	data := map[string]any{
+		"call_id": c.ID,
+		"stage":   row.Stage,
+		"reason":  row.Reason,
+		"effect":  refusal.MayHaveRun(),
+	}
+	if refusal.RetryAfter > 0 {
+		data["retry_after"] = refusal.RetryAfter
+	}
+	for name, value := range refusal.Data {
+		data[name] = value
+	}
+	if refusal.Explain && refusal.Detail != "" && row.Outcome == call.RefusedByPolicy {
+		data["explanation"] = refusal.Detail
+	}
+	encoded, err := json.Marshal(data)
+	if err != nil {
+		return json.RawMessage(`{}`)
+	}
+	return encoded
+}
+
+// writeRPCRefusal answers on the MCP face: parse, authentication and scope
+// errors with their HTTP status, everything later with 200.
+func writeRPCRefusal(w http.ResponseWriter, c call.Call, id wire.ID, status int, refusal *call.Refusal) {
+	row := refusal.Shown()
+	refusalHeaders(w, refusal)
+	body := wire.AppendError(nil, id, &wire.RPCError{
+		Code: int64(row.Code), Message: sentence(c, row), Data: errorData(c, refusal),
+	})
+	writeBytes(w, status, "application/json", body)
+}
+
+func mcpStatus(refusal *call.Refusal) int {
+	switch row := refusal.Shown(); row.Stage {
+	case call.StageParse, call.StageAuth:
+		return row.Status
+	}
+	return http.StatusOK
+}
+
+// writeProblem answers on the plain face (RFC 9457).
+func writeProblem(w http.ResponseWriter, c call.Call, refusal *call.Refusal) {
+	row := refusal.Shown()
+	refusalHeaders(w, refusal)
+	problem := map[string]any{
+		"type":    "about:blank",
+		"title":   row.Sentence,
+		"status":  row.Status,
+		"detail":  sentence(c, row),
+		"call_id": c.ID,
+		"stage":   row.Stage,
+		"reason":  row.Reason,
+		"outcome": row.Outcome,
+		"effect":  refusal.MayHaveRun(),
+	}
+	if refusal.Explain && refusal.Detail != "" && row.Outcome == call.RefusedByPolicy {
+		problem["explanation"] = refusal.Detail
+	}
+	body, err := json.Marshal(problem)
+	if err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	writeBytes(w, row.Status, "application/problem+json", body)
+}

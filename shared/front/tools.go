@@ -1,0 +1,112 @@
+package front
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/policy"
+	"mcprelay/shared/relay"
+	"mcprelay/shared/wire"
+)
+
+// callTool takes tools/call through the pipeline.
+func (f *Front) callTool(w http.ResponseWriter, r *http.Request, q request) {
+	answer, refusal := f.Relay.Run(r.Context(), q.call)
+	defer answer.Settle()
+	if refusal != nil {
+		writeRPCRefusal(w, q.call, q.ID, mcpStatus(refusal), refusal)
+		return
+	}
+	if answer.Error != nil {
+		body := wire.AppendError(nil, q.ID, &wire.RPCError{Raw: answer.Error})
+		writeBytes(w, http.StatusOK, "application/json", body)
+		return
+	}
+	result := answer.Result
+	if q.modern {
+		result = f.modernResult(result)
+	}
+	f.result(w, q, result)
+}
+
+// modernResult gives a result what 2026-07-28 requires of every result: its
+// type, where a legacy server gave none, and the relay's serverInfo. All other
+// bytes stay as they came.
+func (f *Front) modernResult(result json.RawMessage) json.RawMessage {
+	if _, ok := wire.Member(result, "resultType"); !ok {
+		result = member(result, "resultType", json.RawMessage(`"complete"`))
+	}
+	meta, ok := wire.Member(result, "_meta")
+	if !ok || len(meta) == 0 || meta[0] != '{' {
+		meta = json.RawMessage(`{}`)
+	}
+	return member(result, "_meta", member(meta, wire.MetaServerInfo, quoted(f.serverInfo())))
+}
+
+// member sets one member and leaves an object that cannot take it as it is.
+func member(object json.RawMessage, name string, value json.RawMessage) json.RawMessage {
+	changed, err := wire.SetMember(object, name, value)
+	if err != nil {
+		return object
+	}
+	return changed
+}
+
+// listTools reads the server's tools and shows those that the rules offer to
+// this caller, under their offered names, in the server's order.
+func (f *Front) listTools(w http.ResponseWriter, r *http.Request, q request) {
+	answer, refusal := f.Relay.Acquire(r.Context(), q.call)
+	defer answer.Settle()
+	if refusal != nil {
+		writeRPCRefusal(w, q.call, q.ID, mcpStatus(refusal), refusal)
+		return
+	}
+	tools, err := f.offered(r, q, answer)
+	if err != nil {
+		writeRPCRefusal(w, q.call, q.ID, http.StatusOK, &call.Refusal{Reason: call.PolicyUnavailable, Err: err})
+		return
+	}
+	f.result(w, q, f.toolList(tools, q.modern))
+}
+
+// toolList is the result of tools/list: the descriptors as their server sent
+// them, in one page.
+func (f *Front) toolList(tools []json.RawMessage, modern bool) json.RawMessage {
+	list := append([]byte(nil), `{"tools":[`...)
+	for i, tool := range tools {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, tool...)
+	}
+	list = append(list, ']')
+	if modern {
+		list = append(list, `,"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":`...)
+		list = append(list, quoted(map[string]any{wire.MetaServerInfo: f.serverInfo()})...)
+	}
+	return append(list, '}')
+}
+
+func (f *Front) offered(r *http.Request, q request, answer relay.Answer) ([]json.RawMessage, error) {
+	tenant, err := f.Registry.Tenant(r.Context(), q.call.Principal.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	tools := []json.RawMessage{}
+	server, refusal := relay.Server(tenant, q.call.Server)
+	if refusal != nil {
+		return tools, nil
+	}
+	for _, tool := range answer.Tools {
+		if !policy.Offers(tenant.Rules, relay.Target(tenant, server, tool.Name)) {
+			continue
+		}
+		descriptor, err := tool.Renamed(server.Offered(tool.Name))
+		if err != nil {
+			continue
+		}
+		tools = append(tools, descriptor)
+	}
+	return tools, nil
+}

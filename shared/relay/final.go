@@ -1,0 +1,125 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+
+	"mcprelay/shared/audit"
+	"mcprelay/shared/call"
+	"mcprelay/shared/exchange"
+	"mcprelay/shared/redact"
+	"mcprelay/shared/secret"
+)
+
+// answered turns a reply into an answer. A result that asks for input is
+// refused: the relay passes none on.
+func answered(reply exchange.Reply) (Answer, *call.Refusal) {
+	answer := Answer{Result: reply.Result, Facts: reply.Facts, isError: reply.IsError}
+	if reply.Error != nil {
+		answer.Error, answer.code = reply.Error.Raw, reply.Error.Code
+		return answer, nil
+	}
+	if reply.ResultType != "" && reply.ResultType != "complete" {
+		return Answer{Facts: reply.Facts}, call.Refuse(call.InputRequired, "resultType %s", reply.ResultType)
+	}
+	return answer, nil
+}
+
+// redacted masks every form of every secret that the call sent.
+func redacted(a Answer, t *trail) Answer {
+	masker := t.masker()
+	for _, text := range []*json.RawMessage{&a.Result, &a.Error} {
+		masked, n := masker.Bytes(*text)
+		*text = masked
+		t.record.Masked += n
+	}
+	for i := range a.Tools {
+		masked, n := masker.Bytes(a.Tools[i].Raw)
+		a.Tools[i].Raw = masked
+		t.record.Masked += n
+	}
+	return a
+}
+
+func (t *trail) masker() *redact.Masker {
+	var values []secret.Value
+	for _, binding := range t.bindings {
+		values = append(values, binding.Values()...)
+	}
+	return redact.New(values...)
+}
+
+func noteFacts(record *audit.Record, f exchange.Facts) {
+	if f.Address.IsValid() {
+		record.Address = f.Address.String()
+	}
+	record.Status, record.Era, record.ProtocolVersion = f.Status, string(f.Era), f.Version
+	record.Session, record.Location = f.Session, f.Location
+	record.Posts += f.Posts
+	record.ServerRequests += f.ServerRequests
+	record.BytesOut += f.BytesOut
+	record.BytesIn += f.BytesIn
+}
+
+// final: what happened. The record is durable when final returns, or, where
+// the tenant says so, when Answer.Settle does. A final that cannot be written
+// withholds nothing: its log line carries it, marked.
+func (r *Relay) final(ctx context.Context, t trail, p plan, a Answer, refusal *call.Refusal) (Answer, *call.Refusal) {
+	record := t.record
+	record.Arguments(p.call.Arguments, argumentsMode(p, t), t.masker().Bytes)
+	if refusal != nil {
+		refusal.Explain = p.tenant != nil && p.tenant.Settings.ExplainRefusals
+		record.Refuse(refusal)
+		masked, _ := t.masker().Bytes([]byte(record.Detail))
+		record.Detail = string(masked)
+	} else {
+		record.Answer(answerReason(a))
+		record.RPCCode = a.code
+	}
+	record.Finish(r.Now())
+	a.CallID = record.CallID
+	write := func() { r.write(ctx, record) }
+	if p.tenant != nil && p.tenant.Settings.AuditFinal == "after" {
+		a.Settle = sync.OnceFunc(write)
+		return a, refusal
+	}
+	write()
+	a.Settle = func() {}
+	return a, refusal
+}
+
+func answerReason(a Answer) call.Reason {
+	switch {
+	case a.Error != nil:
+		return call.RPCError
+	case a.isError:
+		return call.ToolError
+	}
+	return call.OK
+}
+
+// argumentsMode keeps a preview only where it could be masked: of a call that
+// ended before its credential was read, a digest is kept.
+func argumentsMode(p plan, t trail) string {
+	if p.tenant == nil || p.server == nil {
+		return "digest"
+	}
+	mode := p.tenant.Settings.AuditArguments
+	if mode != "none" && len(t.bindings) == 0 && len(p.server.Auth.References()) > 0 {
+		return "digest"
+	}
+	return mode
+}
+
+// write makes the final durable and leaves the canonical line, last.
+func (r *Relay) write(ctx context.Context, record audit.Record) {
+	bounded, cancel := detached(ctx)
+	defer cancel()
+	if err := r.Recorder.Final(bounded, record); err != nil {
+		r.Log.LogAttrs(ctx, slog.LevelError, "final_unwritten", slog.String("call_id", record.CallID))
+		r.refused.unwritten.Add(1)
+	}
+	audit.Log(ctx, r.Log, record)
+}

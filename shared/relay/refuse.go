@@ -1,0 +1,65 @@
+package relay
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+
+	"mcprelay/shared/audit"
+	"mcprelay/shared/call"
+)
+
+// refusals counts what leaves no record of its own.
+type refusals struct {
+	strangers atomic.Int64
+	unwritten atomic.Int64
+}
+
+// Counts are the relay's counters since it was made.
+type Counts struct {
+	// Strangers is the number of refusals of unknown callers. They leave a
+	// log line and no record: a flood of strangers must not cost writes.
+	Strangers int64
+	// Unwritten is the number of finals that only the log carries.
+	Unwritten int64
+}
+
+// Counts reads the counters.
+func (r *Relay) Counts() Counts {
+	return Counts{Strangers: r.refused.strangers.Load(), Unwritten: r.refused.unwritten.Load()}
+}
+
+// Refuse ends a call before the pipeline: it leaves a final where the caller
+// is known, and a log line and a count otherwise. The refusal comes back as an
+// agent may see it.
+func (r *Relay) Refuse(ctx context.Context, c call.Call, refusal *call.Refusal) *call.Refusal {
+	if !c.Principal.Known() {
+		r.refused.strangers.Add(1)
+		r.Log.LogAttrs(ctx, slog.LevelInfo, "refused",
+			slog.String("call_id", c.ID), slog.String("face", string(c.Face)),
+			slog.String("reason", string(refusal.Reason)), slog.String("stage", string(refusal.Row().Stage)))
+		return refusal
+	}
+	record := audit.Begin(c)
+	record.Refuse(refusal)
+	if refusal.Row().Outcome == call.RefusedByPolicy {
+		record.Decision = call.Deny
+	}
+	record.Finish(r.Now())
+	r.write(ctx, record)
+	return refusal
+}
+
+// Offered reports whether a caller may know of a server: it is registered and
+// the rules let the relay reach it. What is hidden and what is missing give
+// the same refusal to the agent.
+func (r *Relay) Offered(ctx context.Context, c call.Call) *call.Refusal {
+	c.Operation, c.Tool = call.OperationDiscover, ""
+	var t trail
+	p, refusal := r.policy(ctx, c, &t)
+	if refusal != nil {
+		refusal.Explain = p.tenant != nil && p.tenant.Settings.ExplainRefusals
+		return r.Refuse(ctx, c, refusal)
+	}
+	return nil
+}
