@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Installs the programs of others that the tests talk to, pinned, under .cache/:
+# npm packages in .cache/npm, a Python environment in .cache/venv, Go programs in
+# .cache/bin. A stamp beside each holds the hash of its pin files and of the
+# interpreter's version, so a second run does nothing and a changed pin installs anew.
+# Any failure is one sentence on stderr, with the end of the installer's own output
+# before it, and exit status 1.
+set -u
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=$(cd "$here/../.." && pwd)/.cache
+log=$cache/setup.log
+
+fail() {
+  [ -s "$log" ] && tail -n 15 "$log" >&2
+  echo "setup: $1" >&2
+  exit 1
+}
+
+need() { # program, why
+  command -v "$1" >/dev/null 2>&1 || fail "$1 is not installed; $2 needs it"
+}
+
+hash_of() { # version text, files...
+  local version=$1
+  shift
+  if command -v sha256sum >/dev/null 2>&1; then
+    { echo "$version"; cat "$@"; } | sha256sum | cut -d' ' -f1
+  else
+    { echo "$version"; cat "$@"; } | shasum -a 256 | cut -d' ' -f1
+  fi
+}
+
+fresh() { # stamp file, hash
+  [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]
+}
+
+# retry runs a command up to three times: a registry that stumbles once is not a failure.
+retry() {
+  local try
+  for try in 1 2 3; do
+    "$@" >>"$log" 2>&1 && return 0
+    sleep $((try * 2))
+  done
+  return 1
+}
+
+install_npm() {
+  need node "server-everything and dynalite"
+  need npm "server-everything and dynalite"
+  local version stamp=$cache/npm/.stamp want
+  version=$(node --version)
+  [ "$(echo "$version" | tr -d v | cut -d. -f1)" -ge 20 ] || fail "node is $version; version 20 or later is needed"
+  want=$(hash_of "$version" "$here/package.json" "$here/package-lock.json" "$here/.npmrc")
+  fresh "$stamp" "$want" && return
+  echo "setup: installing npm packages"
+  rm -rf "$cache/npm" && mkdir -p "$cache/npm" || fail "cannot write $cache/npm"
+  cp "$here/package.json" "$here/package-lock.json" "$here/.npmrc" "$cache/npm/" || fail "cannot copy the npm pins"
+  retry npm ci --prefix "$cache/npm" || fail "npm could not install the packages of test/peers/package-lock.json"
+  echo "$want" >"$stamp"
+}
+
+install_python() {
+  need python3 "moto and cfn-lint"
+  local version stamp=$cache/venv/.stamp want
+  version=$(python3 --version)
+  want=$(hash_of "$version" "$here/requirements.txt")
+  fresh "$stamp" "$want" && return
+  echo "setup: installing Python packages"
+  rm -rf "$cache/venv"
+  python3 -m venv "$cache/venv" >>"$log" 2>&1 || fail "python3 could not make a virtual environment (is its venv module installed?)"
+  retry "$cache/venv/bin/pip" install --disable-pip-version-check --no-deps -r "$here/requirements.txt" ||
+    fail "pip could not install the packages of test/peers/requirements.txt"
+  echo "$want" >"$stamp"
+}
+
+install_go() {
+  need go "everything here"
+  local version stamp=$cache/bin/.stamp want package
+  version=$(go env GOVERSION)
+  want=$(hash_of "$version" "$here/tools.txt")
+  fresh "$stamp" "$want" && return
+  echo "setup: building Go programs"
+  rm -rf "$cache/bin" && mkdir -p "$cache/bin" || fail "cannot write $cache/bin"
+  grep -v '^#' "$here/tools.txt" | while read -r package; do
+    GOBIN=$cache/bin GOOS= GOARCH= retry go install "$package" || exit 1
+  done || fail "go install could not build the programs of test/peers/tools.txt"
+  echo "$want" >"$stamp"
+}
+
+mkdir -p "$cache" || fail "cannot write $cache"
+# Two setups at once would remove each other's work.
+if command -v flock >/dev/null 2>&1; then
+  exec 9>"$cache/setup.lock" && flock 9 || fail "cannot lock $cache/setup.lock"
+fi
+: >"$log" || fail "cannot write $log"
+install_npm
+install_python
+install_go
