@@ -1,0 +1,78 @@
+// Package registry is what a tenant registered: its servers, its rules and its
+// settings.
+//
+// It promises that what it holds was checked before it got here, and that the
+// names a server's tools are offered under lead back to the upstream's own. It
+// refuses to read or keep anything: config makes its values, stores keep its
+// documents.
+package registry
+
+import (
+	"encoding/json"
+	"net/netip"
+	"slices"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/endpoint"
+	"mcprelay/shared/secret"
+)
+
+// What a server's unexpected tools come to (unexpected_tools).
+const (
+	UnexpectedFail = "fail"
+	UnexpectedHide = "hide"
+)
+
+// Server is one registered upstream. Every map is keyed by the upstream's own
+// tool names.
+type Server struct {
+	Name             string
+	Endpoint         endpoint.URL
+	AllowedEndpoints []string // holds the endpoint byte for byte
+	Auth             secret.Auth
+	Secrets          map[string]secret.Source // by reference
+	AllowedTools     []string                 // exact; nil where the registration names none
+	Bindings         map[string]string        // upstream name -> offered name
+	Effects          map[string]call.Effect
+	BudgetClasses    map[string]string
+	PolicyMetadata   map[string]json.RawMessage
+	Networks         []netip.Prefix // private networks; empty for public addresses only
+	Limits           Limits
+	Description      string
+	UnexpectedTools  string // UnexpectedFail or UnexpectedHide
+}
+
+// Offered is the name that the tool upstream is offered under.
+func (s *Server) Offered(upstream string) string {
+	if name, ok := s.Bindings[upstream]; ok {
+		return name
+	}
+	return upstream
+}
+
+// Upstream finds the upstream's own name of a tool by its offered name. It is
+// false for a name that only the upstream uses, since it was bound to another.
+func (s *Server) Upstream(offered string) (string, bool) {
+	for upstream, name := range s.Bindings {
+		if name == offered {
+			return upstream, true
+		}
+	}
+	_, renamed := s.Bindings[offered]
+	return offered, offered != "" && !renamed
+}
+
+// Effect is the registered effect of a tool, by its upstream name.
+func (s *Server) Effect(tool string) call.Effect { return s.Effects[tool] }
+
+// HasTool reports whether the registration lets a tool, by its upstream name,
+// exist: any name where allowed_tools was not given.
+func (s *Server) HasTool(tool string) bool {
+	return tool != "" && (s.AllowedTools == nil || slices.Contains(s.AllowedTools, tool))
+}
+
+// AllowsEndpoint reports whether the endpoint is among the allowed ones, byte
+// for byte. It is asked again at every call.
+func (s *Server) AllowsEndpoint() bool {
+	return slices.Contains(s.AllowedEndpoints, s.Endpoint.String())
+}

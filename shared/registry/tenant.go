@@ -1,0 +1,76 @@
+package registry
+
+import (
+	"encoding/json"
+	"errors"
+
+	"mcprelay/shared/policy"
+)
+
+// The values of the settings; the first of each is the default.
+const (
+	IntentWrites = "writes" // audit_intent: intents of calls that may write
+	IntentAll    = "all"
+
+	FinalBefore = "before" // audit_final: before the reply's last byte
+	FinalAfter  = "after"
+
+	ArgumentsPreview = "preview" // audit_arguments: masked and cut
+	ArgumentsDigest  = "digest"
+	ArgumentsNone    = "none"
+)
+
+// Settings are a tenant's choices. The zero Settings is unusable; see
+// [DefaultSettings].
+type Settings struct {
+	AuditIntent     string
+	AuditFinal      string
+	AuditArguments  string
+	ExplainRefusals bool // agents are told which rule refused them
+	MaxServers      int  // offered to one caller
+}
+
+// DefaultSettings are the settings of a tenant that made no choice.
+func DefaultSettings() Settings {
+	return Settings{AuditIntent: IntentWrites, AuditFinal: FinalBefore, AuditArguments: ArgumentsPreview, MaxServers: ServersLimit.Default}
+}
+
+// Tenant is everything one tenant registered, checked as a whole.
+type Tenant struct {
+	ID       string
+	Servers  map[string]*Server
+	Rules    policy.Rules
+	Settings Settings
+	Rev      int64 // the highest revision among its documents; 0 for a file
+}
+
+// Shared reports whether several servers of t refer to the secret ref.
+func (t *Tenant) Shared(ref string) bool {
+	users := 0
+	for _, s := range t.Servers {
+		if _, ok := s.Secrets[ref]; ok {
+			users++
+		}
+	}
+	return users > 1
+}
+
+// The kinds of document.
+const (
+	KindServer = "server" // Name is the server's; Body as an element of the file's servers
+	KindRules  = "rules"  // Body as the file's rules
+	KindTenant = "tenant" // Body holds the file's settings, at least {}
+)
+
+// Document is what stores keep: a part of a tenant's registration, in the
+// shape it has in the config file, and its revision. Writes are conditional
+// on Rev; 0 means that the document does not exist yet.
+type Document struct {
+	Kind string
+	Name string // of a server, else empty
+	Body json.RawMessage
+	Rev  int64
+}
+
+// ErrConflict is the error of a write whose document has another revision.
+var ErrConflict = errors.New("the document was changed by somebody else")
