@@ -36,9 +36,9 @@ const (
 // Times of an invocation.
 const (
 	// Reserve is what the request context's deadline leaves of the function's
-	// own, so that the audit record of a call that ran out of time is written
-	// and its reply sent before the platform ends the process.
-	Reserve = 1500 * time.Millisecond
+	// own, to pass the last bytes on before the platform ends the process. The
+	// pipeline keeps its own, larger reserve for the audit record.
+	Reserve = 100 * time.Millisecond
 	// CloseWait bounds how long closing a reply early waits for the handler.
 	// The runtime library ends the process right after, and the handler's last
 	// act is the call's final.

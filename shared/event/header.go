@@ -82,7 +82,7 @@ func checkHeader(header http.Header, size int) *call.Refusal {
 	if count > MaxHeaders || size > MaxHeaderBytes {
 		return call.Refuse(call.TooLarge, "the event has %d header values, %d bytes", count, size)
 	}
-	for _, name := range []string{"Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Te", "Trailer", "Upgrade"} {
+	for _, name := range framing() {
 		header.Del(name)
 	}
 	return nil
@@ -106,6 +106,25 @@ func fieldValue(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
 			return false
+		}
+	}
+	return true
+}
+
+// framing lists what describes a connection that is not ours, either way.
+func framing() []string {
+	return []string{"Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Te", "Trailer", "Upgrade"}
+}
+
+// sendable checks every byte of a head that is about to leave: nothing that a
+// handler took from elsewhere may split the response.
+func sendable(header http.Header) bool {
+	for name, values := range header {
+		for _, value := range values {
+			opaque := strings.ContainsFunc(value, func(c rune) bool { return c > '~' })
+			if !token(name) || !fieldValue(value) || opaque {
+				return false
+			}
 		}
 	}
 	return true

@@ -1,7 +1,6 @@
 package event
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +30,7 @@ type stream struct {
 	options Options
 	cancel  context.CancelFunc
 
-	header http.Header   // the handler's
+	header http.Header // the handler's
 	reader *io.PipeReader
 	writer *io.PipeWriter
 
@@ -39,6 +38,7 @@ type stream struct {
 	committed chan struct{}
 	status    int         // set before committed is closed
 	sent      http.Header // the same
+	failed    bool        // the same: the constant reply was committed
 	done      chan struct{}
 }
 
@@ -54,36 +54,44 @@ func (s *stream) serve(h http.Handler, r *http.Request) {
 	returned := false
 	defer close(s.done)
 	defer func() {
-		if value := recover(); !returned {
-			s.abort(value)
+		value := recover()
+		if !returned {
+			s.report(value)
+			s.once.Do(s.fail)
 		}
+		s.end(returned)
 	}()
 	h.ServeHTTP(s, r)
-	returned = true
 	s.WriteHeader(http.StatusOK)
-	_ = s.writer.Close()
+	returned = true
 }
 
-// abort ends a reply that the handler failed to end.
-func (s *stream) abort(value any) {
+// report logs a panic by its type and stack; its value may hold anything.
+func (s *stream) report(value any) {
 	if value != http.ErrAbortHandler {
 		s.options.Log.Error("a handler panicked", "type", fmt.Sprintf("%T", value), "stack", string(debug.Stack()))
 	}
-	failed := false
-	s.once.Do(func() { failed = true; s.fail() })
-	if !failed {
-		_ = s.writer.CloseWithError(errAborted)
-		return
-	}
-	_, _ = io.WriteString(s.writer, call.Internal.Row().Sentence+"\n")
-	_ = s.writer.Close()
 }
 
 // fail commits the constant reply of a handler that failed.
 func (s *stream) fail() {
-	s.status = call.Internal.Row().Status
+	s.failed, s.status = true, call.Internal.Row().Status
 	s.sent = http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
 	close(s.committed)
+}
+
+// end lets the reader see the end: a clean one, or an aborted stream where the
+// handler failed after its head was sent.
+func (s *stream) end(returned bool) {
+	switch {
+	case s.failed:
+		_, _ = io.WriteString(s.writer, call.Internal.Row().Sentence+"\n")
+		_ = s.writer.Close()
+	case returned:
+		_ = s.writer.Close()
+	default:
+		_ = s.writer.CloseWithError(errAborted)
+	}
 }
 
 // response waits for the reply's head.
@@ -134,7 +142,7 @@ func (s *stream) WriteHeader(status int) {
 	}
 	s.once.Do(func() {
 		s.sent = s.header.Clone()
-		for _, name := range []string{"Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Trailer", "Upgrade"} {
+		for _, name := range framing() {
 			s.sent.Del(name)
 		}
 		if status < 200 || status > 599 || !sendable(s.sent) {
@@ -151,6 +159,9 @@ func (s *stream) WriteHeader(status int) {
 // it was taken.
 func (s *stream) Write(p []byte) (int, error) {
 	s.WriteHeader(http.StatusOK)
+	if s.failed {
+		return 0, errAborted
+	}
 	if s.status == http.StatusNoContent || s.status == http.StatusNotModified {
 		return 0, http.ErrBodyNotAllowed
 	}
@@ -159,17 +170,3 @@ func (s *stream) Write(p []byte) (int, error) {
 
 // Flush commits the head; what was written is already with the reader.
 func (s *stream) Flush() { s.WriteHeader(http.StatusOK) }
-
-// sendable checks every byte of a head that is about to leave: nothing a
-// handler took from elsewhere may split the response.
-func sendable(header http.Header) bool {
-	for name, values := range header {
-		for _, value := range values {
-			ascii := bytes.IndexFunc([]byte(value), func(c rune) bool { return c > '~' }) < 0
-			if !token(name) || !fieldValue(value) || !ascii {
-				return false
-			}
-		}
-	}
-	return true
-}
