@@ -18,6 +18,9 @@ var errUnknownTenant = errors.New("app: no such tenant")
 // so a change or a revocation reaches a warm process within it.
 const RegistryAge = 15 * time.Second
 
+// ReadBudget bounds one read of a registration.
+const ReadBudget = 3 * time.Second
+
 // MaxTenants bounds the registrations kept in a process.
 const MaxTenants = 256
 
@@ -68,6 +71,9 @@ func (s *StoredRegistry) Tenant(ctx context.Context, id string) (*registry.Tenan
 }
 
 func (s *StoredRegistry) read(ctx context.Context, id string, now time.Time) (*registry.Tenant, error) {
+	// The read serves every caller that waits, so it outlives the first one.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ReadBudget)
+	defer cancel()
 	documents, err := s.store.Documents(ctx, id)
 	if err != nil {
 		return nil, err

@@ -136,8 +136,20 @@ func readContext(r *http.Request, c *call.Call) *call.Refusal {
 	return nil
 }
 
-// readBody reads at most wire.MaxBody bytes.
-func readBody(r *http.Request) ([]byte, *call.Refusal) {
+// BodyBudget bounds the reading of a request's body.
+const BodyBudget = 30 * time.Second
+
+// readBody reads at most wire.MaxBody bytes within [BodyBudget]. The deadline
+// is lifted afterwards: left in place it would end the call that follows.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *call.Refusal) {
+	control := http.NewResponseController(w)
+	// A surface without deadlines (a Lambda event is whole already) says so.
+	_ = control.SetReadDeadline(time.Now().Add(BodyBudget))
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	return readAll(r)
+}
+
+func readAll(r *http.Request) ([]byte, *call.Refusal) {
 	if r.ContentLength > wire.MaxBody {
 		return nil, call.Refuse(call.TooLarge, "Content-Length %d", r.ContentLength)
 	}

@@ -23,7 +23,7 @@ func (f *Front) serveMCP(w http.ResponseWriter, r *http.Request, server string) 
 	q.call.Server = bounded(server)
 	refusal := f.admit(r, &q.call)
 	if refusal == nil {
-		refusal = readMCP(r, &q)
+		refusal = readMCP(w, r, &q)
 	}
 	if refusal != nil {
 		f.refuse(w, r, q, refusal)
@@ -45,8 +45,8 @@ func (f *Front) refuse(w http.ResponseWriter, r *http.Request, q request, refusa
 
 // readMCP reads the body and settles the era: modern where _meta or the
 // version header says so.
-func readMCP(r *http.Request, q *request) *call.Refusal {
-	body, refusal := readBody(r)
+func readMCP(w http.ResponseWriter, r *http.Request, q *request) *call.Refusal {
+	body, refusal := readBody(w, r)
 	if refusal != nil {
 		return refusal
 	}

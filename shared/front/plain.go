@@ -17,7 +17,7 @@ func (f *Front) servePlain(w http.ResponseWriter, r *http.Request, server, tool 
 	c.Server, c.Tool = bounded(server), bounded(tool)
 	refusal := f.admit(r, &c)
 	if refusal == nil {
-		refusal = readPlain(r, &c)
+		refusal = readPlain(w, r, &c)
 	}
 	if refusal != nil {
 		writeProblem(w, c, f.Relay.Refuse(r.Context(), c, refusal))
@@ -32,8 +32,8 @@ func (f *Front) servePlain(w http.ResponseWriter, r *http.Request, server, tool 
 	writeBytes(w, http.StatusOK, "application/json", plainReply(answer))
 }
 
-func readPlain(r *http.Request, c *call.Call) *call.Refusal {
-	body, refusal := readBody(r)
+func readPlain(w http.ResponseWriter, r *http.Request, c *call.Call) *call.Refusal {
+	body, refusal := readBody(w, r)
 	if refusal != nil {
 		return refusal
 	}

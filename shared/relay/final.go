@@ -10,6 +10,7 @@ import (
 	"mcprelay/shared/call"
 	"mcprelay/shared/exchange"
 	"mcprelay/shared/redact"
+	"mcprelay/shared/registry"
 	"mcprelay/shared/secret"
 )
 
@@ -81,7 +82,7 @@ func (r *Relay) final(ctx context.Context, t trail, p plan, a Answer, refusal *c
 	record.Finish(r.Now())
 	a.CallID = record.CallID
 	write := func() { r.write(ctx, record) }
-	if p.tenant != nil && p.tenant.Settings.AuditFinal == "after" {
+	if p.tenant != nil && p.tenant.Settings.AuditFinal == registry.FinalAfter {
 		a.Settle = sync.OnceFunc(write)
 		return a, refusal
 	}
@@ -104,11 +105,11 @@ func answerReason(a Answer) call.Reason {
 // ended before its credential was read, a digest is kept.
 func argumentsMode(p plan, t trail) string {
 	if p.tenant == nil || p.server == nil {
-		return "digest"
+		return registry.ArgumentsDigest
 	}
 	mode := p.tenant.Settings.AuditArguments
-	if mode != "none" && len(t.bindings) == 0 && len(p.server.Auth.References()) > 0 {
-		return "digest"
+	if mode != registry.ArgumentsNone && len(t.bindings) == 0 && len(p.server.Auth.References()) > 0 {
+		return registry.ArgumentsDigest
 	}
 	return mode
 }

@@ -82,7 +82,7 @@ func Server(tenant *registry.Tenant, name string) (*registry.Server, *call.Refus
 	if !ok {
 		return nil, call.Refuse(call.UnknownServer, "no server of that name is registered")
 	}
-	if len(server.AllowedEndpoints) > 0 && !slices.Contains(server.AllowedEndpoints, server.Endpoint.String()) {
+	if !server.AllowsEndpoint() {
 		return nil, call.Refuse(call.EndpointNotAllowed, "endpoint of %s is not in allowed_endpoints", name)
 	}
 	return server, nil
@@ -106,7 +106,7 @@ func Target(tenant *registry.Tenant, server *registry.Server, tool string) polic
 func (r *Relay) intent(ctx context.Context, p plan, t *trail) *call.Refusal {
 	record := t.record
 	record.State = audit.StateIntent
-	if p.decision.Effect == call.EffectRead && p.tenant.Settings.AuditIntent != "all" {
+	if p.decision.Effect == call.EffectRead && p.tenant.Settings.AuditIntent != registry.IntentAll {
 		audit.Log(ctx, r.Log, record)
 		return nil
 	}
@@ -209,7 +209,7 @@ func (r *Relay) list(ctx context.Context, p plan, request exchange.Request, t *t
 		return Answer{Facts: facts}, asRefusal(err)
 	}
 	tools, skips := catalog.Tools(raw, p.server.Limits.MaxDescriptorBytes)
-	tools, refusal := catalog.Exact(tools, p.server.AllowedTools, p.server.UnexpectedTools == "hide")
+	tools, refusal := catalog.Exact(tools, p.server.AllowedTools, p.server.UnexpectedTools == registry.UnexpectedHide)
 	return Answer{Tools: tools, Skips: skips, Facts: facts}, refusal
 }
 

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"mcprelay/shared/app"
+	"mcprelay/shared/auth"
+	"mcprelay/shared/call"
+	"mcprelay/shared/config"
+	"mcprelay/shared/store/local"
+	"mcprelay/shared/token"
+)
+
+// localRelay is the relay in this process, with its store.
+type localRelay struct {
+	app    *app.App
+	store  *local.Store
+	config *config.Config
+	minted string // the token made at start, where no caller is configured
+}
+
+// loadConfig reads the config file of f.
+func loadConfig(f flags) (*config.Config, error) {
+	if f.config == "" {
+		return nil, &usageError{errors.New("--config is needed")}
+	}
+	return config.Load(f.config, config.Options{Loopback: f.loopback})
+}
+
+// openLocal opens the store and wires the relay over it.
+func openLocal(f flags, c *config.Config, log io.Writer, localHosts bool) (*localRelay, error) {
+	store, err := local.Open(f.data)
+	if err != nil {
+		return nil, err
+	}
+	l := &localRelay{store: store, config: c}
+	callers, err := l.callers()
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	l.app, err = app.New(app.Options{
+		Registry: app.FileRegistry{Registration: c.Tenant},
+		Tokens:   store, Callers: callers, Sessions: store, Recorder: store, Secrets: store.Secret,
+		Log:      slog.New(slog.NewJSONHandler(log, nil)),
+		Loopback: f.loopback, LocalHosts: localHosts,
+	})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return l, nil
+}
+
+// Close ends idle connections, then the store.
+func (l *localRelay) Close(ctx context.Context) error {
+	return errors.Join(l.app.Close(ctx), l.store.Close())
+}
+
+// principal is the caller of a process without configured callers.
+func (l *localRelay) principal() call.Principal {
+	return call.Principal{
+		Tenant: l.config.Tenant.ID, Subject: "local", Kind: call.KindUser,
+		Scopes: []call.Scope{call.ScopeCall, call.ScopeAuditRead, call.ScopeAdminRead, call.ScopeAdminWrite},
+	}
+}
+
+// callers are those of the config file, or one minted token.
+func (l *localRelay) callers() ([]auth.Caller, error) {
+	if len(l.config.Callers) == 0 {
+		minted, _, err := token.Mint(rand.Reader)
+		if err != nil {
+			return nil, fmt.Errorf("minting a token: %w", err)
+		}
+		l.minted = minted
+		return []auth.Caller{{Hash: token.Hash(minted), Principal: l.principal()}}, nil
+	}
+	callers := make([]auth.Caller, 0, len(l.config.Callers))
+	for i, caller := range l.config.Callers {
+		value := os.Getenv(caller.TokenEnv)
+		if len(value) < auth.MinimumToken {
+			return nil, fmt.Errorf("callers[%d].token_env: the environment variable %s is not set or shorter than %d characters", i, caller.TokenEnv, auth.MinimumToken)
+		}
+		callers = append(callers, auth.Caller{Hash: token.Hash(value), Principal: call.Principal{
+			Tenant: l.config.Tenant.ID, Subject: caller.Subject, Kind: caller.Kind, Scopes: caller.Scopes,
+		}})
+	}
+	return callers, nil
+}
+
+// closeBudget bounds the end of a local relay.
+const closeBudget = 10 * time.Second

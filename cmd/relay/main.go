@@ -1,0 +1,42 @@
+// Command relay is the operator's command: it serves a local relay, makes one
+// call through the pipeline, and reads the audit trail. It refuses to start
+// on a configuration that it does not understand whole.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Exit codes.
+const (
+	exitDone    = 0
+	exitRefused = 1 // refused or failed, one sentence on stderr
+	exitUsage   = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// run executes the command and gives its exit code.
+func run(ctx context.Context, args []string) int {
+	command := root()
+	command.SetArgs(args)
+	err := command.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintln(os.Stderr, "relay:", err)
+	if usage := new(usageError); errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitRefused
+}
