@@ -1,0 +1,3 @@
+package exchange
+
+type memory struct{}

@@ -1,0 +1,105 @@
+package exchange
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/egress"
+	"mcprelay/shared/session"
+	"mcprelay/shared/wire"
+)
+
+// Request is what one call asks of one server. Everything in it was decided
+// before: the route was checked, the policy allowed the tool, the credential
+// was found.
+type Request struct {
+	Tenant string
+	Server string
+	Route  egress.Route
+	// Authorize sets the credential's headers; nil for none. It is asked for
+	// every POST and must not keep the header.
+	Authorize func(http.Header)
+	Session   session.Key // of the caller's session, must be set
+	Origin    session.Key // of the server's era verdict, must be set
+	Operation call.Operation
+	Tool      string          // the upstream's own name, for tools/call
+	Arguments json.RawMessage // the agent's object, sent as these bytes; nil for none
+	Meta      json.RawMessage // the agent's params._meta, or nil
+	// Open bounds reaching the server and the handshake; 0 leaves it to ctx.
+	// The call as a whole is bounded by ctx alone.
+	Open   time.Duration
+	Limits Limits
+	// Progress is given the params of each notifications/progress as it comes,
+	// on the caller's goroutine; the bytes are valid during the call only. Nil
+	// drops them.
+	Progress func(json.RawMessage)
+}
+
+// Limits bounds what a server may send. A zero field means its default.
+type Limits struct {
+	ResultBytes int64 // decoded bytes of one reply, events and all; 1 MiB
+	Pages       int   // pages of a list; 10
+	Items       int   // tools of a list; 64
+}
+
+// The defaults of [Limits] (FEATURES 13).
+const (
+	DefaultResultBytes = 1 << 20
+	DefaultPages       = 10
+	DefaultItems       = 64
+)
+
+// withDefaults fills the fields that were left zero.
+func (l Limits) withDefaults() Limits {
+	if l.ResultBytes <= 0 {
+		l.ResultBytes = DefaultResultBytes
+	}
+	if l.Pages <= 0 {
+		l.Pages = DefaultPages
+	}
+	if l.Items <= 0 {
+		l.Items = DefaultItems
+	}
+	return l
+}
+
+// Reply is the server's answer: exactly one of Result and Error is set. Both
+// hold the bytes that came.
+type Reply struct {
+	Result  json.RawMessage
+	Error   *wire.RPCError
+	IsError bool // the result says so itself
+	// ResultType is complete, input_required or task (MCP 2026-07-28); empty
+	// where the server is older or said nothing, which means complete.
+	ResultType string
+	Facts      Facts
+}
+
+// Facts are what is recorded of an exchange, whether or not it succeeded.
+type Facts struct {
+	Address   netip.AddrPort // the address of the last connection
+	Status    int            // the last HTTP status; 0 where none was read
+	Era       session.Era
+	Version   string
+	Session   string // one of the Session constants; empty before it is known
+	Posts     int    // POSTs of the agent's request of which a byte was written
+	BytesOut  int64  // on the wire inside TLS, the handshake of MCP included
+	BytesIn   int64
+	Location  string // the host a redirect named, nothing else of it
+	Challenge string // WWW-Authenticate of a 401 or 403, visible ASCII, at most 512 bytes
+
+	ServerRequests int // what the server asked of the relay: counted, never answered
+	Notifications  int
+}
+
+// What a call did about the session (MCP 2025-11-25 and older).
+const (
+	SessionNone    = "none"    // the server holds no sessions
+	SessionNew     = "new"     // opened by this call
+	SessionReused  = "reused"  // opened by an earlier call
+	SessionRenewed = "renewed" // lost by the server, opened again by this call
+	SessionUnsaved = "unsaved" // open, but it could not be stored for other processes
+)
