@@ -108,9 +108,10 @@ func address(index int, p netip.Prefix) error {
 
 // newAddress is an RTM_NEWADDR message: nlmsghdr, ifaddrmsg, two attributes.
 func newAddress(index int, p netip.Prefix) []byte {
-	family := byte(unix.AF_INET)
+	family, flags := byte(unix.AF_INET), byte(0)
 	if p.Addr().Is6() {
-		family = unix.AF_INET6
+		// Usable at once: nobody else can hold the address (RFC 4862, 5.4).
+		family, flags = unix.AF_INET6, unix.IFA_F_NODAD
 	}
 	native := binary.NativeEndian
 	msg := native.AppendUint32(nil, 0) // the length, set below
@@ -118,7 +119,7 @@ func newAddress(index int, p netip.Prefix) []byte {
 	msg = native.AppendUint16(msg, unix.NLM_F_REQUEST|unix.NLM_F_ACK|unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 	msg = native.AppendUint32(msg, 1) // sequence
 	msg = native.AppendUint32(msg, 0) // from this process
-	msg = append(msg, family, byte(p.Bits()), 0, unix.RT_SCOPE_UNIVERSE)
+	msg = append(msg, family, byte(p.Bits()), flags, unix.RT_SCOPE_UNIVERSE)
 	msg = native.AppendUint32(msg, uint32(index))
 	raw := p.Addr().AsSlice()
 	for _, kind := range []uint16{unix.IFA_LOCAL, unix.IFA_ADDRESS} {
