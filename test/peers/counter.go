@@ -64,7 +64,13 @@ func Counted(t testing.TB, upstream string) *Counter {
 // note keeps a copy of the request and gives its body back to it.
 func (c *Counter) note(r *http.Request) {
 	body, _ := io.ReadAll(io.LimitReader(r.Body, countedBody))
-	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
+	rest := io.Reader(bytes.NewReader(body))
+	if len(body) == countedBody {
+		// Only then may the original be read again: the server closes it once a
+		// reply begins, and a read after that would cut the upstream's connection.
+		rest = io.MultiReader(rest, r.Body)
+	}
+	r.Body = io.NopCloser(rest)
 	var message struct{ Method string }
 	_ = json.Unmarshal(body, &message)
 	c.mu.Lock()
