@@ -1,0 +1,158 @@
+package audit_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"mcprelay/shared/audit"
+	"mcprelay/shared/call"
+)
+
+// full is a record with every field set, made by reflection so that a field
+// added later is covered.
+func full(t *testing.T) audit.Record {
+	t.Helper()
+	var r audit.Record
+	v := reflect.ValueOf(&r).Elem()
+	for i := range v.NumField() {
+		switch field := v.Field(i); field.Kind() {
+		case reflect.String:
+			field.SetString("x" + v.Type().Field(i).Name)
+		case reflect.Int, reflect.Int64:
+			field.SetInt(int64(i + 1))
+		case reflect.Float64:
+			field.SetFloat(1.5)
+		case reflect.Bool:
+			field.SetBool(true)
+		case reflect.Slice:
+			if field.Type().Elem().Kind() == reflect.String {
+				field.Set(reflect.ValueOf([]string{"because"}))
+			} else {
+				field.Set(reflect.ValueOf([]audit.SecretUse{{Ref: "docs", Version: "7"}}))
+			}
+		case reflect.Struct:
+			field.Set(reflect.ValueOf(time.Date(2026, 11, 30, 1, 2, 3, 0, time.UTC)))
+		default:
+			t.Fatalf("field %s has a kind the log line does not know", v.Type().Field(i).Name)
+		}
+	}
+	return r
+}
+
+func TestTheLogLineHasTheNamesOfTheRecord(t *testing.T) {
+	r := full(t)
+	var out bytes.Buffer
+	audit.Log(t.Context(), slog.New(slog.NewJSONHandler(&out, nil)), r)
+	var line, record map[string]any
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &record); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range record {
+		if !reflect.DeepEqual(line[name], value) {
+			t.Errorf("line has %s = %v, want %v", name, line[name], value)
+		}
+	}
+	if line["msg"] != audit.Message || strings.Count(out.String(), "\n") != 1 {
+		t.Errorf("got %q, want one line with msg %q", out.String(), audit.Message)
+	}
+}
+
+func TestTheLogLineAlwaysHasItsFixedKeys(t *testing.T) {
+	var out bytes.Buffer
+	audit.Log(t.Context(), slog.New(slog.NewJSONHandler(&out, nil)), audit.Record{})
+	for _, key := range []string{"call_id", "time", "agent", "server", "tool", "about", "policy", "rule", "decision", "outcome", "reason", "duration_ms"} {
+		if !strings.Contains(out.String(), `"`+key+`":`) {
+			t.Errorf("line %s lacks %s", out.String(), key)
+		}
+	}
+}
+
+func TestADisabledLogCostsNothing(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	r := audit.Record{CallID: "1"}
+	if got := testing.AllocsPerRun(100, func() { audit.Log(t.Context(), log, r) }); got != 0 {
+		t.Errorf("got %v allocations, want 0", got)
+	}
+}
+
+func theCall() call.Call {
+	return call.Call{
+		ID: "01J", At: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC),
+		Principal: call.Principal{Tenant: "acme", Subject: "ci", Kind: call.KindUser, KeyID: "abcd1234"},
+		Operation: call.OperationToolsCall, Server: "docs", Tool: "find", Arguments: json.RawMessage(`{"q":1}`),
+	}
+}
+
+func TestARecordFollowsItsCall(t *testing.T) {
+	r := audit.Begin(theCall())
+	if r.State != audit.StateIntent || r.Policy != call.PolicyNotRun || r.About != "find" || r.ArgumentsBytes != 7 {
+		t.Errorf("begun record: %+v", r)
+	}
+	r.Decide("search", call.Decision{Verdict: call.Allow, Rule: "mcp.docs.tool.*", Effect: call.EffectRead})
+	if r.Tool != "search" || r.About != "search" || r.Decision != call.Allow || r.Policy != call.PolicyNotRun || r.ToolEffect != call.EffectRead {
+		t.Errorf("decided record: %+v", r)
+	}
+	r.Answer(call.ToolError)
+	r.Finish(r.Time.Add(1500 * time.Microsecond))
+	if r.State != audit.StateFinal || r.Outcome != call.Answered || r.Reason != call.ToolError || r.Effect != call.ImpactDone || r.DurationMS != 1.5 {
+		t.Errorf("finished record: %+v", r)
+	}
+}
+
+func TestARefusalIsRecordedWithItsRow(t *testing.T) {
+	r := audit.Begin(theCall())
+	refusal := call.Refuse(call.UpstreamStatus, "%s", strings.Repeat("é", audit.MaxDetail))
+	refusal.Status, refusal.Impact = 503, call.ImpactNone
+	r.Refuse(refusal)
+	if r.Outcome != call.NoAnswer || r.Stage != call.StageCall || r.Status != 503 || r.Effect != call.ImpactNone {
+		t.Errorf("refused record: %+v", r)
+	}
+	if len(r.Detail) > audit.MaxDetail+len("…") || !utf8.ValidString(r.Detail) || !strings.HasSuffix(r.Detail, "…") {
+		t.Errorf("detail of %d bytes is not cut at a rune border and marked", len(r.Detail))
+	}
+}
+
+func TestArgumentsAreKeptAsTheTenantWants(t *testing.T) {
+	arguments := json.RawMessage(`{"key":"hunter22"}`)
+	mask := func(b []byte) ([]byte, int) { return bytes.ReplaceAll(b, []byte("hunter22"), []byte("[redacted]")), 1 }
+	digest := sha256.Sum256(arguments)
+	for _, test := range []struct{ mode, preview, digest string }{
+		{"preview", `{"key":"[redacted]"}`, ""},
+		{"digest", "", hex.EncodeToString(digest[:])},
+		{"none", "", ""},
+	} {
+		r := audit.Begin(theCall())
+		r.Arguments(arguments, test.mode, mask)
+		if r.ArgumentsPreview != test.preview || r.ArgumentsDigest != test.digest {
+			t.Errorf("%s: preview %q, digest %q", test.mode, r.ArgumentsPreview, r.ArgumentsDigest)
+		}
+	}
+	r := audit.Begin(theCall())
+	r.Arguments(json.RawMessage(`"`+strings.Repeat("a", 4000)+`"`), "preview", func(b []byte) ([]byte, int) { return b, 0 })
+	if len(r.ArgumentsPreview) > audit.MaxPreview+len("…") {
+		t.Errorf("preview of %d bytes is not cut", len(r.ArgumentsPreview))
+	}
+}
+
+func TestAPageIsBounded(t *testing.T) {
+	for limit, want := range map[int]int{-1: 100, 0: 100, 5: 5, audit.MaxPage + 1: audit.MaxPage} {
+		if got := (audit.Filter{Limit: limit}).PageSize(); got != want {
+			t.Errorf("limit %d gives a page of %d, want %d", limit, got, want)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package call_test
+
+import (
+	"errors"
+	"io"
+	"testing"
+
+	"mcprelay/shared/call"
+)
+
+func TestTheZeroPrincipalIsNobody(t *testing.T) {
+	var nobody call.Principal
+	if nobody.Known() || nobody.May(call.ScopeCall) {
+		t.Error("the zero principal is known or may call")
+	}
+	half := call.Principal{Tenant: "acme"}
+	if half.Known() {
+		t.Error("a principal without a subject is known")
+	}
+}
+
+func TestNoScopeImpliesAnother(t *testing.T) {
+	scopes := []call.Scope{call.ScopeCall, call.ScopeAuditRead, call.ScopeAdminRead, call.ScopeAdminWrite}
+	for _, given := range scopes {
+		principal := call.Principal{Tenant: "acme", Subject: "ci", Scopes: []call.Scope{given}}
+		for _, asked := range scopes {
+			if got, want := principal.May(asked), asked == given; got != want {
+				t.Errorf("with %s, May(%s) = %v, want %v", given, asked, got, want)
+			}
+		}
+	}
+}
+
+func TestOnlyKnownWordsAreValid(t *testing.T) {
+	for _, kind := range []call.Kind{call.KindUser, call.KindServiceToken, call.KindTrustedIssuer, call.KindOther} {
+		if !kind.Valid() {
+			t.Errorf("kind %s is not valid", kind)
+		}
+	}
+	for _, scope := range []call.Scope{call.ScopeCall, call.ScopeAuditRead, call.ScopeAdminRead, call.ScopeAdminWrite} {
+		if !scope.Valid() {
+			t.Errorf("scope %s is not valid", scope)
+		}
+	}
+	if call.Kind("").Valid() || call.Kind("User").Valid() || call.Scope("").Valid() || call.Scope("admin").Valid() {
+		t.Error("an unknown word is valid")
+	}
+}
+
+func TestAboutNamesTheToolOrTheDiscovery(t *testing.T) {
+	c := call.Call{Operation: call.OperationToolsCall, Tool: "search"}
+	if got := c.About(); got != "search" {
+		t.Errorf("got %q, want search", got)
+	}
+	c.Operation = call.OperationDiscover
+	if got := c.About(); got != "discover" {
+		t.Errorf("got %q, want discover", got)
+	}
+}
+
+func TestARefusalKeepsItsCauseAndItsImpact(t *testing.T) {
+	refusal := call.Refuse(call.ResetBeforeHead, "after %d bytes", 12)
+	refusal.Err = io.ErrUnexpectedEOF
+	if got, want := refusal.Error(), "reset_before_head: after 12 bytes"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !errors.Is(refusal, io.ErrUnexpectedEOF) {
+		t.Error("the cause is lost")
+	}
+	if got := refusal.MayHaveRun(); got != call.ImpactUnknown {
+		t.Errorf("got effect %s, want unknown", got)
+	}
+	refusal.Impact = call.ImpactNone
+	if got := refusal.MayHaveRun(); got != call.ImpactNone {
+		t.Errorf("got effect %s, want the refusal's own", got)
+	}
+	if got := (&call.Refusal{Reason: call.DNS}).Error(); got != "dns" {
+		t.Errorf("got %q, want the bare reason", got)
+	}
+}
+
+func TestARefusalIsExplainedOnlyWhereTheTenantSaysSo(t *testing.T) {
+	refusal := call.Refuse(call.NoRule, "mcp.docs.tool.search")
+	if got := refusal.Shown().Reason; got != call.NotOffered {
+		t.Errorf("got %s, want %s", got, call.NotOffered)
+	}
+	refusal.Explain = true
+	if got := refusal.Shown().Reason; got != call.NoRule {
+		t.Errorf("got %s, want %s", got, call.NoRule)
+	}
+}
