@@ -77,7 +77,7 @@ func TestTheReplyEndsOnlyAfterTheHandlerReturned(t *testing.T) {
 		final := false
 		out := invoke(t, context.Background(), event.Options{}, func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "answer")
-			time.Sleep(time.Second) // the final is being written
+			<-time.After(time.Second) // the final is being written
 			final = true
 		})
 		if _, err := io.ReadAll(out.Body); err != nil || !final {
@@ -202,7 +202,7 @@ func TestClosingEarlyCancelsAndWaitsForTheFinal(t *testing.T) {
 			if _, err := io.WriteString(w, "more"); err == nil {
 				t.Error("a closed reply took more bytes")
 			}
-			time.Sleep(2 * time.Second) // the final is being written
+			<-time.After(2 * time.Second) // the final is being written
 			final = errors.Is(r.Context().Err(), context.Canceled)
 		})
 		if _, err := io.ReadFull(out.Body, make([]byte, 5)); err != nil {
