@@ -1,0 +1,3 @@
+package call_test
+
+func Helper() {}

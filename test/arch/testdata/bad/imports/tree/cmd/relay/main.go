@@ -1,0 +1,6 @@
+package main
+
+import (
+	_ "mcprelay/functions/relay"
+	_ "mcprelay/shared/store/local"
+)

@@ -1,0 +1,2 @@
+// Package drawer is not in the table.
+package drawer

@@ -1,0 +1,3 @@
+package relay_test
+
+import _ "os/exec"

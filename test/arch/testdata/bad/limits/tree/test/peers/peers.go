@@ -1,0 +1,4 @@
+// Package peers is test code.
+package peers
+
+import _ "os/exec"

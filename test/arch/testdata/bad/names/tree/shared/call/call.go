@@ -1,0 +1,2 @@
+// Package call is a noun.
+package call

@@ -1,0 +1,2 @@
+// Package front hides in a drawer.
+package front

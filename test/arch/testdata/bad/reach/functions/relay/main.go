@@ -1,0 +1,5 @@
+package main
+
+import _ "mcprelay/shared/store/local"
+
+func main() {}

@@ -1,0 +1,4 @@
+// Package local needs the driver.
+package local
+
+import _ "modernc.org/sqlite"

@@ -1,0 +1,2 @@
+// Package lib stands for the driver's library.
+package lib

@@ -1,0 +1,6 @@
+// Package call may sleep, its tests may not.
+package call
+
+import "time"
+
+func wait() { time.Sleep(1) }

@@ -1,0 +1,6 @@
+// Package peers is test code.
+package peers
+
+import "time"
+
+func wait() { time.Sleep(1) }

@@ -1,0 +1,4 @@
+//go:build linux
+
+// Package call is for one system.
+package call

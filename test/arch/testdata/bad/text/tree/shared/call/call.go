@@ -1,0 +1,2 @@
+// Package call knows where it was written: /work/main.
+package call

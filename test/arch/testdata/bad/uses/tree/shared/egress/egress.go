@@ -1,0 +1,6 @@
+// Package egress is the guard.
+package egress
+
+import "net"
+
+type dialer struct{ net.Dialer }

@@ -1,0 +1,5 @@
+package call
+
+var free = map[string]int{}
+
+func change() { changedByTests[0] = 2 }
