@@ -13,7 +13,7 @@ import (
 func vars(t *Tree, d *Data) []Violation {
 	var found []Violation
 	for _, p := range t.Packages {
-		if p.Test {
+		if p.Test || under(p.Dir, "test") {
 			continue
 		}
 		written := p.written()
