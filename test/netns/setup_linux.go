@@ -1,7 +1,9 @@
 package netns
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -41,6 +44,9 @@ func prepare(dir string, o Options) error {
 	for _, p := range o.Addresses {
 		if err := address(lo.Index, p); err != nil {
 			return fmt.Errorf("adding %s: %w", p, err)
+		}
+		if err := settle(p.Addr()); err != nil {
+			return fmt.Errorf("waiting for the route to %s: %w", p, err)
 		}
 	}
 	return nil
@@ -104,6 +110,27 @@ func address(index int, p netip.Prefix) error {
 		return unix.Errno(-code)
 	}
 	return nil
+}
+
+// settle waits for the host route to a. The kernel adds an IPv6 address's from
+// a work queue, and until then the first packet to it is lost and TCP waits a
+// second to try again; IPv4's is there at once.
+func settle(a netip.Addr) error {
+	const patience, pause = 10 * time.Second, 2 * time.Millisecond
+	if a.Is4() {
+		return nil
+	}
+	raw := a.As16()
+	route := []byte(hex.EncodeToString(raw[:]) + " 80 ") // /128
+	for began := time.Now(); ; <-time.After(pause) {
+		routes, err := os.ReadFile("/proc/self/net/ipv6_route")
+		if err != nil || bytes.Contains(routes, route) {
+			return err
+		}
+		if time.Since(began) > patience {
+			return errors.New("the kernel adds none")
+		}
+	}
 }
 
 // newAddress is an RTM_NEWADDR message: nlmsghdr, ifaddrmsg, two attributes.
