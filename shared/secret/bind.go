@@ -72,7 +72,7 @@ func bind(t Type, h Header, v Value) (field, *call.Refusal) {
 		return field{}, call.Refuse(call.SecretUnusable, "secret %s has %d bytes, not %d to %d", h.Ref, n, MinLength, MaxLength)
 	}
 	if at := bad(v.Expose()); at >= 0 {
-		return field{}, call.Refuse(call.SecretUnusable, "byte %d of %d of secret %s cannot be sent as %s", at+1, v.Len(), h.Ref, t)
+		return field{}, call.Refuse(call.SecretUnusable, "byte %d of secret %s cannot be sent as %s", at+1, h.Ref, t)
 	}
 	return f, nil
 }

@@ -21,29 +21,26 @@ const hidden = "[redacted]"
 // Value is the value of a secret and the version it was read as. It prints as
 // "[redacted]" by every verb, encoder and logger. The zero Value is empty.
 type Value struct {
-	cell *cell
-}
-
-// cell keeps the bytes behind a pointer, so that printing a struct that holds
-// a Value in an unexported field shows an address at most.
-type cell struct {
-	bytes   []byte
-	version string
+	// open closes over the bytes: a printer that walks fields, as fmt does for
+	// verbs it does not know, comes to the address of a function and no further.
+	open func() ([]byte, string)
 }
 
 // NewValue makes a value of a copy of b. The version is the source's own id of
 // it; a source without versions gives something that differs whenever the
 // bytes do.
 func NewValue(b []byte, version string) Value {
-	return Value{&cell{bytes.Clone(b), version}}
+	kept := bytes.Clone(b)
+	return Value{func() ([]byte, string) { return kept, version }}
 }
 
 // Version is the source's id of the value.
 func (v Value) Version() string {
-	if v.cell == nil {
+	if v.open == nil {
 		return ""
 	}
-	return v.cell.version
+	_, version := v.open()
+	return version
 }
 
 // Len is the length in bytes.
@@ -52,10 +49,11 @@ func (v Value) Len() int { return len(v.Expose()) }
 // Expose gives the bytes. They must not be changed. Only this package and
 // redact may call it.
 func (v Value) Expose() []byte {
-	if v.cell == nil {
+	if v.open == nil {
 		return nil
 	}
-	return v.cell.bytes
+	b, _ := v.open()
+	return b
 }
 
 // Same reports whether v and w have the same bytes and version, in a time that
