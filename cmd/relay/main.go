@@ -21,9 +21,8 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:]))
 }
 
 // run executes the command and gives its exit code.

@@ -21,7 +21,7 @@ func tour(ctx context.Context, l *localRelay, addr string) error {
 	ctx, cancel := context.WithTimeout(ctx, tourBudget)
 	defer cancel()
 	url := "http://" + addr + "/v1/servers/demo/tools/echo"
-	body := `{"arguments":{"message":"hello","exact":9007199254740993}}`
+	body := `{"arguments":{"text":"hello","exact":9007199254740993}}`
 	fmt.Printf("\ncurl -s %s -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '%s'\n", url, l.minted, body)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewBufferString(body))
 	if err != nil {

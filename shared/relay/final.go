@@ -32,12 +32,12 @@ func answered(reply exchange.Reply) (Answer, *call.Refusal) {
 func redacted(a Answer, t *trail) Answer {
 	masker := t.masker()
 	for _, text := range []*json.RawMessage{&a.Result, &a.Error} {
-		masked, n := masker.Bytes(*text)
+		masked, n := masker.JSON(*text)
 		*text = masked
 		t.record.Masked += n
 	}
 	for i := range a.Tools {
-		masked, n := masker.Bytes(a.Tools[i].Raw)
+		masked, n := masker.JSON(a.Tools[i].Raw)
 		a.Tools[i].Raw = masked
 		t.record.Masked += n
 	}
