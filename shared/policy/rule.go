@@ -5,25 +5,171 @@
 // decided, or the one that was missing. It refuses what no rule allows, what a
 // rule denies, and what a rule leaves to a person's consent, since nobody is
 // there to ask.
+//
+// # Actions
+//
+// Reaching a server needs mcp.<server>.host.<host, last label first>, calling
+// one of its tools also mcp.<server>.tool.<name>, and sending it a credential
+// also secret.use.<reference>, one for each secret that the credential is made
+// of. A rule's action is one of these in full, or ends in ".*" and then stands
+// for what is before it and for whatever continues that with a dot. The most
+// specific rule decides: exact, then the longest ".*"; of equal ones deny goes
+// before ask, and ask before allow.
 package policy
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
 
 // Word is what a rule says.
 type Word string
 
-// The words. Where two rules match equally well, deny goes before ask and ask
-// before allow.
+// The words.
 const (
 	Allow Word = "allow"
 	Ask   Word = "ask"
 	Deny  Word = "deny"
 )
 
-// Rule is one row of a tenant's table. Action is exact, or ends in ".*" and
-// then matches what stands before it and whatever continues that with a dot.
-// To, for secret.use rules only, lists the servers the secret may be sent to
-// ("mcp.docs.*"); a secret that several servers refer to needs it.
+// Rule is one row of a tenant's table. To is for secret.use rules only and
+// limits the rule to servers ("mcp.docs.*", or finer by the host action); a
+// secret that several servers refer to is allowed by no rule without it, so
+// that a new entry cannot borrow a credential.
 type Rule struct {
 	Action   string   `json:"action"`
 	Decision Word     `json:"decision"`
 	To       []string `json:"to,omitempty"`
+}
+
+// Error says which rule of a table is unusable and why.
+type Error struct {
+	Index  int    // of the rule, from 0
+	Field  string // action, decision, to or to[n]
+	Reason string
+}
+
+// Error is the place and the reason.
+func (e *Error) Error() string {
+	return fmt.Sprintf("rules[%d].%s: %s", e.Index, e.Field, e.Reason)
+}
+
+const (
+	// MaxAction bounds an action: a server name, a host of 253 bytes (RFC 1035
+	// section 2.3.4) or a tool name, and what is between them.
+	MaxAction = 512
+	// MaxRules bounds a table. It is kept as one item of at most 350 KB.
+	MaxRules = 2000
+	// MaxTo bounds the servers that one rule lists.
+	MaxTo = 64
+
+	secretUse = "secret.use."
+)
+
+// check finds what is unusable about a rule: the field and the reason.
+func check(r Rule) (field, reason string) {
+	if reason := checkAction(r.Action); reason != "" {
+		return "action", reason
+	}
+	switch r.Decision {
+	case Allow, Ask, Deny:
+	case "":
+		return "decision", "it is missing: allow, ask or deny"
+	default:
+		return "decision", fmt.Sprintf("%.32q is not allow, ask or deny", string(r.Decision))
+	}
+	return checkTo(r)
+}
+
+func checkAction(action string) string {
+	if reason := checkWords(action); reason != "" {
+		return reason
+	}
+	words := strings.Split(action, ".")
+	switch {
+	case words[0] == "mcp":
+		return checkServer(words)
+	case words[0] == "secret" && words[1] == "*":
+		return ""
+	case words[0] == "secret" && words[1] == "use":
+		if len(action) <= len(secretUse) {
+			return "it names no reference: secret.use.<reference>"
+		}
+		return ""
+	}
+	return "it matches nothing: actions are mcp.<server>.host.<host>, mcp.<server>.tool.<name> and secret.use.<reference>"
+}
+
+// checkWords checks what every action has in common.
+func checkWords(action string) string {
+	if action == "" {
+		return "it is missing"
+	}
+	if len(action) > MaxAction {
+		return fmt.Sprintf("it is longer than %d bytes", MaxAction)
+	}
+	if strings.TrimSpace(action) != action || strings.ContainsFunc(action, unicode.IsControl) {
+		return "it begins or ends with a blank, or holds a control character"
+	}
+	body, wild := strings.CutSuffix(action, ".*")
+	if action == "*" || body == "" {
+		return `a "*" needs something before it, as in mcp.docs.*`
+	}
+	if strings.Contains(body, "*") {
+		return `a "*" can only stand at the end, after a dot`
+	}
+	if !wild && !strings.Contains(body, ".") {
+		return "it matches nothing: an action has several words with dots between them"
+	}
+	return ""
+}
+
+// checkServer checks the words from "mcp" on: what cannot match any question
+// is refused, so that a mistyped deny does not look like one.
+func checkServer(words []string) string {
+	if len(words) == 2 {
+		if words[1] == "*" {
+			return ""
+		}
+		return "it matches nothing: mcp.<server>.* stands for all of a server"
+	}
+	if strings.Trim(words[1], "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || words[1] == "" {
+		return "its second word is not the name of a server"
+	}
+	name := strings.Join(words[3:], ".")
+	switch kind := words[2]; {
+	case kind == "*":
+		return ""
+	case kind == "resource" || kind == "prompt":
+		return "rules for " + kind + "s are not supported by this version"
+	case kind != "host" && kind != "tool":
+		return fmt.Sprintf("%.32q is not host or tool", kind)
+	case name == "":
+		return "it ends too early: a name or * is missing"
+	case kind == "host" && name != strings.ToLower(name):
+		return "a host is written in lower case"
+	}
+	return ""
+}
+
+func checkTo(r Rule) (field, reason string) {
+	if r.To == nil {
+		return "", ""
+	}
+	switch {
+	case r.Action != "secret.*" && !strings.HasPrefix(r.Action, secretUse):
+		return "to", "only secret.use rules have it"
+	case len(r.To) == 0:
+		return "to", "it is empty: leave it out, or list servers as mcp.<server>.*"
+	case len(r.To) > MaxTo:
+		return "to", fmt.Sprintf("it has more than %d entries", MaxTo)
+	}
+	for i, to := range r.To {
+		words := strings.Split(to, ".")
+		if checkAction(to) != "" || words[0] != "mcp" || words[1] == "*" || words[2] == "tool" {
+			return fmt.Sprintf("to[%d]", i), "it must name one server: mcp.<server>.* or mcp.<server>.host.<host>"
+		}
+	}
+	return "", ""
 }
