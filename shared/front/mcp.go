@@ -169,7 +169,7 @@ func (f *Front) initialize(w http.ResponseWriter, r *http.Request, q request) {
 		writeRPCRefusal(w, q.call, q.ID, mcpStatus(refusal), refusal)
 		return
 	}
-	version := wire.LatestLegacy
+	version := wire.Legacy
 	if asked, ok := wire.Member(q.Params, "protocolVersion"); ok {
 		if text := strings.Trim(string(asked), `"`); wire.IsLegacy(text) {
 			version = text
