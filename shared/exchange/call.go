@@ -2,20 +2,131 @@ package exchange
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
+	"net/http"
 
 	"mcprelay/shared/call"
+	"mcprelay/shared/session"
+	"mcprelay/shared/wire"
 )
 
 // Call asks the server to run r.Tool. Its error is a [*call.Refusal]; the
 // reply's Facts are filled either way.
 func (x *Exchange) Call(ctx context.Context, r Request) (Reply, error) {
-	return Reply{}, call.Refuse(call.Internal, "not built yet")
+	var reply Reply
+	m := message{method: methodCall, name: r.Tool, arguments: r.Arguments, meta: r.Meta}
+	if r.Operation != call.OperationToolsCall || r.Tool == "" {
+		return reply, call.Refuse(call.Internal, "a call of operation %q", r.Operation)
+	}
+	got, refusal := x.ask(ctx, &r, &m, &reply.Facts)
+	if refusal != nil {
+		return reply, refusal
+	}
+	reply.Result, reply.Error, reply.IsError = got.Result, got.Error, got.IsError
+	if reply.Facts.Era == session.Modern { // to older servers the member means nothing
+		reply.ResultType = got.ResultType
+	}
+	return reply, nil
 }
 
-// List reads the server's tools, page by page: each tool as it came. A list
-// that cannot be read whole is an error, never a part. Its error is a
-// [*call.Refusal]; the facts are filled either way.
-func (x *Exchange) List(ctx context.Context, r Request) ([]json.RawMessage, Facts, error) {
-	return nil, Facts{}, call.Refuse(call.Internal, "not built yet")
+// ask puts the agent's request to the server: once, and once more only where
+// the server said that it did not execute it, because it had lost the session
+// or does not speak the version.
+func (x *Exchange) ask(ctx context.Context, r *Request, m *message, f *Facts) (wire.Reply, *call.Refusal) {
+	if r.Session == "" || r.Origin == "" {
+		return wire.Reply{}, call.Refuse(call.Internal, "a request without a session key")
+	}
+	r.Limits = r.Limits.withDefaults()
+	s, refusal := x.open(ctx, r, session.State{}, f)
+	if refusal != nil {
+		return wire.Reply{}, refusal
+	}
+	a, refusal := x.put(ctx, r, m, s, f)
+	switch {
+	case refusal != nil:
+		return wire.Reply{}, refusal
+	case a.lost(s):
+		s, refusal = x.open(ctx, r, s, f)
+	case a.refusesVersion():
+		s, refusal = x.turn(ctx, r, s, &a, f)
+	default:
+		return x.settle(ctx, r, s, &a)
+	}
+	if refusal != nil {
+		return wire.Reply{}, refusal
+	}
+	if a, refusal = x.put(ctx, r, m, s, f); refusal != nil {
+		return wire.Reply{}, refusal
+	}
+	if a.lost(s) {
+		x.forget(ctx, r)
+		return wire.Reply{}, &call.Refusal{Reason: call.SessionLost, Impact: call.ImpactNone, Status: a.status}
+	}
+	return x.settle(ctx, r, s, &a)
+}
+
+// put is one POST of the agent's request.
+func (x *Exchange) put(ctx context.Context, r *Request, m *message, s session.State, f *Facts) (answer, *call.Refusal) {
+	m.verb, m.agents, m.state, m.id = http.MethodPost, true, s, wire.NumberID(x.ids.Add(1))
+	p, refusal := x.post(ctx, r, m, f)
+	if refusal != nil {
+		return answer{}, refusal
+	}
+	return x.read(p, r, m)
+}
+
+// settle makes of an answer what the agent gets: the server's own reply, be it
+// an error and whatever the status, or a refusal that names the status.
+func (x *Exchange) settle(ctx context.Context, r *Request, s session.State, a *answer) (wire.Reply, *call.Refusal) {
+	if s.Era == session.Modern && a.unlikeModern() {
+		x.forget(ctx, r)
+	}
+	switch {
+	case a.ours && a.refusesVersion():
+		return wire.Reply{}, &call.Refusal{Reason: call.NoCommonVersion, Impact: call.ImpactNone, Status: a.status}
+	case a.ours && (a.ok() || a.isError()):
+		return a.reply, x.unknownType(s, a)
+	case a.ok():
+		return wire.Reply{}, &call.Refusal{Reason: call.Protocol, Status: a.status, Detail: fmt.Sprintf("error %d without an id", a.reply.Error.Code)}
+	}
+	refusal := a.failure(http.MethodPost)
+	refusal.Reason = call.UpstreamStatus
+	return wire.Reply{}, refusal
+}
+
+// unknownType refuses a result whose type this revision does not define (MCP
+// 2026-07-28, basic: "unrecognized is invalid").
+func (x *Exchange) unknownType(s session.State, a *answer) *call.Refusal {
+	if s.Era != session.Modern {
+		return nil
+	}
+	switch a.reply.ResultType {
+	case "", "complete", "input_required", "task":
+		return nil
+	}
+	return &call.Refusal{Reason: call.Protocol, Status: a.status, Detail: "resultType " + quote([]byte(a.reply.ResultType))}
+}
+
+// refusesVersion reports whether the server did not execute the request
+// because of its version.
+func (a *answer) refusesVersion() bool {
+	return a.isError() && a.reply.Error.Code == call.CodeUnsupportedVersion
+}
+
+// turn changes to a version that the server named when it refused the one of
+// s: the verdict was stale.
+func (x *Exchange) turn(ctx context.Context, r *Request, s session.State, a *answer, f *Facts) (session.State, *call.Refusal) {
+	found := choose(listed(a.reply.Error.Data, "supported"), s.Version, true)
+	if found.refusal != nil {
+		return s, opening(found.refusal)
+	}
+	now := x.judge(ctx, r, found.era, found.version)
+	if found.era == session.Modern {
+		now.Ver = x.memory.get(r.Session).Ver
+		now, _ = x.save(ctx, r.Session, now)
+		f.opened(now, SessionNone)
+		return now, nil
+	}
+	x.memory.drop(r.Session)
+	return x.open(ctx, r, session.State{}, f)
 }

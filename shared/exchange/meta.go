@@ -1,5 +1,139 @@
 package exchange
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
 
-func clientInfo(name, version string) json.RawMessage { return nil }
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcprelay/shared/session"
+	"mcprelay/shared/wire"
+)
+
+// metaLogLevel asks a modern server for log messages. It is the agent's to
+// set, and means nothing to a legacy server.
+const metaLogLevel = "io.modelcontextprotocol/logLevel"
+
+var errMeta = errors.New("_meta is not a JSON object")
+
+// clientInfo is the relay's own description. A name that is not UTF-8 is sent
+// with replacement characters.
+func clientInfo(name, version string) json.RawMessage {
+	dst := append([]byte(nil), `{"name":`...)
+	dst = appendString(dst, name)
+	dst = append(dst, `,"version":`...)
+	dst = appendString(dst, version)
+	return append(dst, '}')
+}
+
+// appendString appends s as a JSON string, with no more escapes than JSON needs.
+func appendString(dst []byte, s string) []byte {
+	dst, _ = jsontext.AppendQuote(dst, s) // the error speaks of bytes that are replaced
+	return dst
+}
+
+// appendMeta appends `,"_meta":{...}`: the agent's members as they came, but
+// for those that speak of the client, which are the relay's own to say. A
+// modern server gets the relay's; for a legacy one an empty _meta is left out.
+func appendMeta(dst []byte, agent json.RawMessage, s session.State, client json.RawMessage) ([]byte, error) {
+	start := len(dst)
+	dst = append(dst, `,"_meta":{`...)
+	empty := len(dst)
+	if s.Era == session.Modern {
+		dst = append(dst, `"`+wire.MetaProtocolVersion+`":"`...)
+		dst = append(dst, s.Version...)
+		dst = append(dst, `","`+wire.MetaClientCapabilities+`":{},"`+wire.MetaClientInfo+`":`...)
+		dst = append(dst, client...)
+	}
+	for rest := []byte(agent); len(rest) > 0; {
+		name, member, after, err := nextMember(rest)
+		if err != nil {
+			return nil, err
+		}
+		if rest = after; member == nil || restamped(name, s.Era) {
+			continue
+		}
+		if len(dst) > empty {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, member...)
+	}
+	if len(dst) == empty {
+		return dst[:start], nil
+	}
+	return append(dst, '}'), nil
+}
+
+// restamped reports whether the agent's member of that name (a JSON string)
+// is replaced or dropped.
+func restamped(name []byte, era session.Era) bool {
+	if slices.Contains(name, '\\') {
+		plain, err := jsontext.AppendUnquote(nil, name)
+		if err != nil {
+			return true
+		}
+		name = plain
+	} else {
+		name = name[1 : len(name)-1]
+	}
+	switch string(name) {
+	case wire.MetaProtocolVersion, wire.MetaClientCapabilities, wire.MetaClientInfo:
+		return true
+	case metaLogLevel:
+		return era != session.Modern
+	}
+	return false
+}
+
+// nextMember takes one member off an object that was checked when it was read:
+// rest begins with the brace or the comma before it. The member is nil at the
+// end of the object.
+func nextMember(rest []byte) (name, member, after []byte, err error) {
+	rest = bytes.TrimLeft(rest, " \t\r\n{,")
+	if len(rest) > 0 && rest[0] == '}' {
+		return nil, nil, nil, nil
+	}
+	end := stringEnd(rest)
+	if end < 0 {
+		return nil, nil, nil, errMeta
+	}
+	name = rest[:end]
+	for depth := 0; end < len(rest); end++ {
+		switch rest[end] {
+		case '"':
+			n := stringEnd(rest[end:])
+			if n < 0 {
+				return nil, nil, nil, errMeta
+			}
+			end += n - 1
+		case '{', '[':
+			depth++
+		case '}', ']', ',':
+			if depth == 0 {
+				return name, rest[:end], rest[end:], nil
+			}
+			if rest[end] != ',' {
+				depth--
+			}
+		}
+	}
+	return nil, nil, nil, errMeta
+}
+
+// stringEnd is the length of the JSON string that b begins with, -1 for none.
+func stringEnd(b []byte) int {
+	if len(b) == 0 || b[0] != '"' {
+		return -1
+	}
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return -1
+}

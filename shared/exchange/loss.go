@@ -1,0 +1,83 @@
+package exchange
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/session"
+)
+
+// Codes that servers use for a transport that lost its session. The protocol
+// gives them no meaning (MCP 2026-07-28: -32000 to -32019 are legacy).
+const (
+	codeServerError     = -32000
+	codeSessionNotFound = -32001
+)
+
+// lost reports whether the server says that it does not know the session, so
+// that the request was not executed. The protocol says 404 (MCP 2025-11-25,
+// basic/transports); servers in the field say it in five more ways. Only a
+// server that was sent a session id can have lost it.
+func (a *answer) lost(s session.State) bool {
+	if s.Era != session.Legacy || s.SessionID == "" {
+		return false
+	}
+	switch {
+	case a.isError():
+		return a.errorSaysLost()
+	case a.status == http.StatusNotFound:
+		return !a.html
+	case a.status == http.StatusBadRequest:
+		return !a.html && mentionsSession(string(a.text[:min(len(a.text), maxText)]))
+	}
+	return false
+}
+
+// maxText is how far into a plain body the word is looked for.
+const maxText = 1 << 10
+
+// errorSaysLost reads a JSON-RPC error. The status bounds what its code may
+// mean: a tool's own error about a session of its own comes with 200, and
+// must not be asked twice.
+func (a *answer) errorSaysLost() bool {
+	e := a.reply.Error
+	said := mentionsSession(e.Message)
+	switch a.status {
+	case http.StatusNotFound:
+		return e.Code == codeSessionNotFound || said && e.Code != call.CodeMethodNotFound
+	case http.StatusBadRequest:
+		return said && (e.Code == codeServerError || e.Code == codeSessionNotFound || e.Code == call.CodeInvalidRequest)
+	case http.StatusOK:
+		return said && e.Code == call.CodeInvalidRequest
+	}
+	return false
+}
+
+// mentionsSession reports whether a server's words are about a session, or
+// about a handshake that it does not remember.
+func mentionsSession(text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(text, "session") || strings.Contains(text, "not initialized") || strings.Contains(text, "reinitialize")
+}
+
+// unlikeModern reports whether a reply cannot have come from a server that
+// speaks the stateless protocol, so that the verdict about it is stale. Such
+// servers give every error our id; the ones before them refuse what they do
+// not know with a bare status, or an error without one.
+func (a *answer) unlikeModern() bool {
+	switch a.status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
+		return !a.ours
+	}
+	return false
+}
+
+// said is the start of what a server said besides a reply, for the operator.
+func (a *answer) said() string {
+	if len(a.text) == 0 || a.html {
+		return ""
+	}
+	return ": " + quote(bytes.TrimSpace(a.text))
+}

@@ -1,0 +1,119 @@
+package exchange
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/session"
+	"mcprelay/shared/wire"
+)
+
+// The methods that the relay sends.
+const (
+	methodDiscover    = "server/discover"
+	methodInitialize  = "initialize"
+	methodInitialized = "notifications/initialized"
+	methodList        = "tools/list"
+	methodCall        = "tools/call"
+)
+
+// message is one HTTP request to a server, before it is bytes.
+type message struct {
+	verb   string // POST, or DELETE to end a session
+	method string // of JSON-RPC
+	name   string // params.name, which a modern server wants in a header too
+	id     wire.ID
+	state  session.State // whom it is spoken to
+	agents bool          // it carries the agent's request, so it is counted
+
+	arguments json.RawMessage // of tools/call
+	meta      json.RawMessage // the agent's
+	cursor    json.RawMessage // of tools/list: a JSON string, nil for the first page
+}
+
+// scratch is what one POST is built in. It is reused, so nothing that outlives
+// the POST may point into it.
+type scratch struct {
+	body   []byte
+	out    []byte
+	header http.Header
+}
+
+// maxScratch is the largest buffer that is kept for the next call: the
+// requests of agents are small, and one of 1 MiB must not stay in memory.
+const maxScratch = 64 << 10
+
+func (x *Exchange) borrow() *scratch {
+	if s, ok := x.scratch.Get().(*scratch); ok {
+		return s
+	}
+	return &scratch{header: make(http.Header, 4)}
+}
+
+func (x *Exchange) giveBack(s *scratch) {
+	clear(s.header) // of the credential
+	clear(s.out)    // likewise
+	if cap(s.out) <= maxScratch && cap(s.body) <= maxScratch {
+		x.scratch.Put(s)
+	}
+}
+
+// appendBody appends the JSON-RPC message. Arguments, cursor and the agent's
+// _meta are appended as the bytes they came as.
+func (x *Exchange) appendBody(dst []byte, m *message) ([]byte, *call.Refusal) {
+	dst = append(dst, `{"jsonrpc":"2.0",`...)
+	if !m.id.IsZero() {
+		dst = append(dst, `"id":`...)
+		dst = append(dst, m.id.Raw()...)
+		dst = append(dst, ',')
+	}
+	dst = append(dst, `"method":"`...)
+	dst = append(dst, m.method...)
+	dst = append(dst, '"')
+	start := len(dst)
+	dst, err := x.appendParams(dst, m)
+	if err != nil {
+		return nil, &call.Refusal{Reason: call.BadParams, Detail: err.Error(), Err: err}
+	}
+	if len(dst) > start { // the first member was written with a comma before it
+		dst[start+len(paramsOpen)-1] = '{'
+		dst = append(dst, '}')
+	}
+	return append(dst, '}'), nil
+}
+
+// paramsOpen begins the params; its last byte becomes the brace.
+const paramsOpen = `,"params":,`
+
+// appendParams appends the params, nothing where the message has none. Every
+// member is written with a comma before it.
+func (x *Exchange) appendParams(dst []byte, m *message) ([]byte, error) {
+	start := len(dst)
+	dst = append(dst, paramsOpen[:len(paramsOpen)-1]...)
+	open := len(dst)
+	switch m.method {
+	case methodInitialize:
+		dst = append(dst, `,"protocolVersion":"`...)
+		dst = append(dst, m.state.Version...)
+		dst = append(dst, `","capabilities":{},"clientInfo":`...)
+		return append(dst, x.client...), nil
+	case methodCall:
+		dst = append(dst, `,"name":`...)
+		dst = appendString(dst, m.name)
+		if m.arguments != nil {
+			dst = append(dst, `,"arguments":`...)
+			dst = append(dst, m.arguments...)
+		}
+	case methodList:
+		if m.cursor != nil {
+			dst = append(dst, `,"cursor":`...)
+			dst = append(dst, m.cursor...)
+		}
+	}
+	dst, err := appendMeta(dst, m.meta, m.state, x.client)
+	if len(dst) == open {
+		dst = dst[:start]
+	}
+	return dst, err
+}

@@ -1,0 +1,105 @@
+package exchange
+
+import (
+	"context"
+	"net/http"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/egress"
+)
+
+// response is a reply whose head was read and whose body was not.
+type response struct {
+	*http.Response
+	ctx   context.Context
+	conn  *egress.Conn
+	stop  func() // ends the binding of the connection to ctx
+	facts *Facts
+	spent bool // the connection cannot carry another request
+}
+
+// post sends one message and reads the head of the reply. The caller ends the
+// response with done.
+func (x *Exchange) post(ctx context.Context, r *Request, m *message, f *Facts) (*response, *call.Refusal) {
+	s := x.borrow()
+	defer x.giveBack(s)
+	if refusal := x.appendRequest(s, r, m); refusal != nil {
+		return nil, refusal
+	}
+	p, refusal := x.send(ctx, r, s.out, f)
+	if refusal != nil {
+		return nil, refusal
+	}
+	if m.agents {
+		f.Posts++
+	}
+	err := readHead(p.conn.Reader)
+	if err == nil {
+		// Its own errors quote the server, so they are not kept.
+		if p.Response, err = http.ReadResponse(p.conn.Reader, nil); err != nil {
+			err = errHead
+		}
+	}
+	if err != nil {
+		p.done(false)
+		return nil, headFault(ctx, err)
+	}
+	f.Status = p.StatusCode
+	return p, nil
+}
+
+// send writes a request to a connection.
+//
+// It is sent again, on a fresh connection, only where the first connection came
+// from the pool and took not one byte: then the server cannot have seen it. A
+// connection that died after bytes were written to it may have delivered them,
+// so nothing is replayed, however likely it is that the pool held a dead one.
+// A write that failed half-way is followed by reading: a server that refuses a
+// request early says why before it closes (RFC 9112 section 9.3).
+func (x *Exchange) send(ctx context.Context, r *Request, out []byte, f *Facts) (*response, *call.Refusal) {
+	conn, err := x.take(ctx, r, x.guard.Conn)
+	for {
+		if err != nil {
+			return nil, unreached(ctx, err)
+		}
+		f.Address = conn.Addr()
+		p := &response{ctx: ctx, conn: conn, stop: conn.Bind(ctx), facts: f}
+		_, err = conn.Write(out)
+		p.spent = err != nil
+		if err == nil || conn.Written() > 0 {
+			return p, nil
+		}
+		reused := conn.Reused()
+		p.done(false)
+		if !reused || ctx.Err() != nil {
+			refusal := headFault(ctx, err)
+			refusal.Impact = call.ImpactNone
+			return nil, refusal
+		}
+		conn, err = x.take(ctx, r, x.guard.Fresh)
+	}
+}
+
+// take has a connection within the time that may be spent on opening.
+func (x *Exchange) take(ctx context.Context, r *Request, from func(context.Context, egress.Route) (*egress.Conn, error)) (*egress.Conn, error) {
+	if r.Open > 0 {
+		bounded, cancel := context.WithTimeout(ctx, r.Open)
+		defer cancel()
+		ctx = bounded
+	}
+	return from(ctx, r.Route)
+}
+
+// done ends the response and counts its bytes. Only a connection whose reply
+// was read whole, with nothing behind it, that neither side means to close and
+// that no end of ctx has touched goes back to the pool.
+func (p *response) done(whole bool) {
+	p.stop()
+	p.facts.BytesOut += p.conn.Written()
+	p.facts.BytesIn += p.conn.Received()
+	if whole && !p.spent && !p.Close && p.conn.Reader.Buffered() == 0 && p.ctx.Err() == nil {
+		p.conn.Release()
+		return
+	}
+	p.conn.Close()
+}

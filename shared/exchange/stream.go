@@ -1,0 +1,64 @@
+package exchange
+
+import (
+	"fmt"
+	"io"
+
+	"mcprelay/shared/wire"
+)
+
+// maxEvents bounds the events of one stream (SECURITY 5.3, row 32).
+const maxEvents = 10_000
+
+// methodProgress is the one notification that is handed on.
+const methodProgress = "notifications/progress"
+
+// readStream reads events up to the response to m. What else a server sends is
+// counted: its requests are never answered, its notifications are dropped but
+// for progress, responses to others are ignored.
+func readStream(body io.Reader, r *Request, m *message, a *answer, f *Facts) error {
+	events := wire.NewEventReader(body, wire.EventLimits{Bytes: r.Limits.ResultBytes, Events: maxEvents})
+	for {
+		event, err := events.Next()
+		if err == io.EOF {
+			return errEndedEarly
+		}
+		if err != nil {
+			return err
+		}
+		if len(event.Data) == 0 || event.Type != "" && event.Type != "message" {
+			continue
+		}
+		reply, err := wire.ReadReply(event.Data)
+		switch {
+		case err != nil && event.Partial:
+			return errEndedEarly // a message that was cut cannot be read
+		case err != nil:
+			return err
+		case a.take(reply, m):
+			return nil
+		case reply.Method != "":
+			count(reply, r, f)
+		}
+	}
+}
+
+// count takes note of what is no response.
+func count(reply wire.Reply, r *Request, f *Facts) {
+	if !reply.ID.IsZero() {
+		f.ServerRequests++
+		return
+	}
+	f.Notifications++
+	if reply.Method == methodProgress && r.Progress != nil {
+		r.Progress(reply.Params)
+	}
+}
+
+// foreign is the error of a JSON reply that answers something else.
+func foreign(reply wire.Reply) error {
+	if reply.Method != "" {
+		return fmt.Errorf("%w: a message of the server's own instead of the response", wire.ErrProtocol)
+	}
+	return fmt.Errorf("%w: the response has another id", wire.ErrProtocol)
+}
