@@ -1,0 +1,38 @@
+// Command relay is the function that answers agents behind API Gateway.
+package main
+
+import (
+	"context"
+	"log"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	aws "github.com/aws/aws-sdk-go-v2/config"
+
+	"mcprelay/shared/app"
+	"mcprelay/shared/config"
+	"mcprelay/shared/event"
+	"mcprelay/shared/store/dynamo"
+)
+
+func main() {
+	tables := dynamo.Config{Registry: os.Getenv("RELAY_REGISTRY_TABLE"), State: os.Getenv("RELAY_STATE_TABLE"), Audit: os.Getenv("RELAY_AUDIT_TABLE")}
+	sdk, err := aws.LoadDefaultConfig(context.Background())
+	if err != nil || sdk.Region == "" || tables.Registry == "" || tables.State == "" || tables.Audit == "" {
+		log.Fatal("relay: an AWS configuration with a region, RELAY_REGISTRY_TABLE, RELAY_STATE_TABLE and RELAY_AUDIT_TABLE must be set")
+	}
+	tables.DynamoDB, tables.Secrets = dynamo.Clients(sdk)
+	store, lines := dynamo.New(tables), slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	relay, err := app.New(app.Options{
+		Registry: app.NewStoredRegistry(store, config.Options{}, time.Now),
+		Tokens:   store, Sessions: store, Recorder: store, Secrets: store.Secret, Log: lines,
+		OwnHosts: strings.FieldsFunc(os.Getenv("RELAY_OWN_HOSTS"), func(c rune) bool { return c == ',' || c == ' ' }),
+	})
+	if err != nil {
+		log.Fatal("relay: ", err)
+	}
+	lambda.Start(event.Handler(relay.Handler(), event.Options{Log: lines}))
+}
