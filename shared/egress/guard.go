@@ -2,24 +2,29 @@
 // only package that opens a socket to anything that is not AWS.
 //
 // It promises that a connection goes to an address which was looked up once,
-// of whose name every answer was checked, and which is checked a second time
-// by the socket itself; that it goes there directly, whatever proxies the
-// environment names; and that TLS is 1.2 or newer, for the configured host,
-// HTTP/1.1 only. It refuses loopback, link-local, metadata, unspecified,
-// multicast and special-use addresses whatever a registration says, private
-// ones unless the registration names their network, and names with more than
-// 16 addresses.
+// of whose name every answer was checked, and which the socket itself checks a
+// second time; that it goes there directly, whatever proxies the environment
+// names; that TLS is 1.2 or newer, for the configured host, HTTP/1.1 only; and
+// that a connection is used again only when it is young and silent. It refuses
+// loopback, link-local, metadata, unspecified, multicast and special-use
+// addresses whatever a registration says, private ones unless the registration
+// names their network, names with more than 16 addresses, and the relay itself.
+// It knows no HTTP.
 package egress
 
 import (
-	"context"
+	"crypto/tls"
 	"crypto/x509"
-	"net"
 	"net/netip"
 	"time"
+)
 
-	"mcprelay/shared/call"
-	"mcprelay/shared/endpoint"
+// The bounds of reuse where [Config] gives none. The idle one is below the
+// shortest that servers and load balancers are known to keep; a frozen process
+// ages by the wall clock.
+const (
+	idleMax = 20 * time.Second
+	ageMax  = 5 * time.Minute
 )
 
 // Config is what a guard is made of. The zero Config is the production one.
@@ -30,8 +35,8 @@ type Config struct {
 	// Loopback makes endpoints that are spelled as loopback legal. A name
 	// that resolves to loopback stays refused.
 	Loopback bool
-	// OwnHosts are the relay's own: a host, a host:port, or an address:port.
-	// Endpoints there are refused as a loop.
+	// OwnHosts are the relay's own places: a host, a host:port, an address or
+	// an address:port. Endpoints there are refused as a loop.
 	OwnHosts []string
 	// Roots are the trusted authorities. Nil: the system's, read once by [New].
 	Roots *x509.CertPool
@@ -42,62 +47,58 @@ type Config struct {
 	IdleMax, AgeMax time.Duration
 }
 
-// Lookup gives every address of a host, both families.
-type Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
-
-// NewLookup looks names up with Go's own resolver.
-func NewLookup(dial func(ctx context.Context, network, address string) (net.Conn, error)) Lookup {
-	return nil
+// Guard resolves, checks, dials and keeps connections. Its methods may be
+// called concurrently. The zero Guard is unusable.
+type Guard struct {
+	loopback bool
+	own      []place
+	answers  *answers
+	tls      *tls.Config
+	pool     *pool
 }
 
-// Guard resolves, checks, dials and keeps connections. Its methods may be
-// called concurrently.
-type Guard struct{ config Config }
-
-// New makes a guard.
-func New(c Config) *Guard { return &Guard{config: c} }
+// New makes a guard. Where the system's authorities cannot be read it trusts
+// none, so every TLS handshake fails.
+func New(c Config) *Guard {
+	if c.Lookup == nil {
+		c.Lookup = NewLookup(nil)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.IdleMax == 0 {
+		c.IdleMax = idleMax
+	}
+	if c.AgeMax == 0 {
+		c.AgeMax = ageMax
+	}
+	// Round strips the monotonic reading, which stands still while a Lambda
+	// process is frozen.
+	wall := func() time.Time { return c.Now().Round(0) }
+	return &Guard{
+		loopback: c.Loopback,
+		own:      places(c.OwnHosts),
+		answers:  newAnswers(c.Lookup, wall),
+		tls:      tlsConfig(c.Roots),
+		pool:     newPool(wall, c.IdleMax, c.AgeMax),
+	}
+}
 
 // Close closes the idle connections; those in use are closed when released.
-func (g *Guard) Close() error { return nil }
+// It never fails.
+func (g *Guard) Close() error {
+	g.pool.close()
+	return nil
+}
 
 // Rules is what one server's registration adds.
 type Rules struct {
 	// Networks are private prefixes. Empty: public addresses only. Not empty:
-	// only these networks; a public answer refuses too.
+	// only these networks; a public answer refuses too. They never open
+	// anything but private addresses (RFC 1918, 4193, 6598).
 	Networks []netip.Prefix
-	// IPv6 dials IPv6 addresses as well. They are checked either way.
+	// IPv6 dials IPv6 addresses as well. They are checked either way. In a
+	// cloud network the neighbours have global IPv6 addresses, which no
+	// check can tell from the internet's.
 	IPv6 bool
 }
-
-// Route is an endpoint with its checked addresses. Only [Guard.Resolve] makes
-// one; the zero Route cannot be dialled.
-type Route struct {
-	endpoint endpoint.URL
-	addrs    []netip.AddrPort
-}
-
-// Endpoint is the endpoint that was resolved.
-func (r Route) Endpoint() endpoint.URL { return r.endpoint }
-
-// Addrs are the addresses that may be dialled, in order.
-func (r Route) Addrs() []netip.AddrPort { return append([]netip.AddrPort(nil), r.addrs...) }
-
-// Resolve looks the endpoint's host up and checks every answer. Its error is a
-// *call.Refusal. A checked answer is kept for at most 30 seconds.
-func (g *Guard) Resolve(ctx context.Context, u endpoint.URL, r Rules) (Route, error) {
-	return Route{}, call.Refuse(call.Internal, "not built yet")
-}
-
-// Conn gives a connection to one of the route's addresses. Its error is a
-// *call.Refusal.
-func (g *Guard) Conn(ctx context.Context, r Route) (*Conn, error) {
-	return nil, call.Refuse(call.Internal, "not built yet")
-}
-
-// Fresh is [Guard.Conn] without the pool.
-func (g *Guard) Fresh(ctx context.Context, r Route) (*Conn, error) {
-	return nil, call.Refuse(call.Internal, "not built yet")
-}
-
-// Classify says why a may not be dialled; false means that it may.
-func Classify(a netip.Addr) (call.Reason, bool) { return call.SpecialUse, true }

@@ -50,3 +50,26 @@ func Addrs(literals ...string) Answer {
 	}
 	return Answer{Addrs: addrs}
 }
+
+// valid reports whether every address parsed.
+func (a Answer) valid() bool {
+	for _, addr := range a.Addrs {
+		if !addr.IsValid() {
+			return false
+		}
+	}
+	for _, next := range a.Then {
+		if !next.valid() {
+			return false
+		}
+	}
+	return true
+}
+
+// code is the response code for one record type.
+func (a Answer) code(kind dnsmessage.Type) dnsmessage.RCode {
+	if kind == dnsmessage.TypeAAAA && a.CodeAAAA != dnsmessage.RCodeSuccess {
+		return a.CodeAAAA
+	}
+	return a.Code
+}
