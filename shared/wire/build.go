@@ -1,23 +1,76 @@
 package wire
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strconv"
 
-// AppendRequest appends a request, or a notification where id is zero.
-func AppendRequest(dst []byte, id ID, method string, params json.RawMessage) []byte { return dst }
+	"github.com/go-json-experiment/json/jsontext"
+)
 
-// AppendResult appends a response with a result.
-func AppendResult(dst []byte, id ID, result json.RawMessage) []byte { return dst }
+const envelope = `{"jsonrpc":"2.0"`
 
-// AppendError appends a response with an error.
-func AppendError(dst []byte, id ID, e *RPCError) []byte { return dst }
-
-// SetMember replaces or adds one member of an object.
-func SetMember(object json.RawMessage, name string, value json.RawMessage) (json.RawMessage, error) {
-	return object, nil
+// AppendRequest appends a request to dst, or a notification where id is zero.
+// params is written as it is, and left out where it is nil.
+func AppendRequest(dst []byte, id ID, method string, params json.RawMessage) []byte {
+	dst = append(dst, envelope...)
+	if !id.IsZero() {
+		dst = append(dst, `,"id":`...)
+		dst = append(dst, id.raw...)
+	}
+	dst = append(dst, `,"method":`...)
+	dst = appendQuoted(dst, method)
+	if params != nil {
+		dst = append(dst, `,"params":`...)
+		dst = append(dst, params...)
+	}
+	return append(dst, '}')
 }
 
-// DeleteMember removes one member of an object.
-func DeleteMember(object json.RawMessage, name string) (json.RawMessage, error) { return object, nil }
+// AppendResult appends a response with a result, which is written as it is;
+// nil is an empty object.
+func AppendResult(dst []byte, id ID, result json.RawMessage) []byte {
+	dst = appendResponse(dst, id)
+	dst = append(dst, `,"result":`...)
+	if result == nil {
+		return append(dst, `{}}`...)
+	}
+	dst = append(dst, result...)
+	return append(dst, '}')
+}
 
-// Member finds one member of an object.
-func Member(object json.RawMessage, name string) (json.RawMessage, bool) { return nil, false }
+// AppendError appends a response with an error: its Raw where that is set,
+// else its code, message and data. A zero id is null (JSON-RPC 2.0 section 5).
+func AppendError(dst []byte, id ID, e *RPCError) []byte {
+	dst = appendResponse(dst, id)
+	dst = append(dst, `,"error":`...)
+	if e.Raw != nil {
+		dst = append(dst, e.Raw...)
+		return append(dst, '}')
+	}
+	dst = append(dst, `{"code":`...)
+	dst = strconv.AppendInt(dst, e.Code, 10)
+	dst = append(dst, `,"message":`...)
+	dst = appendQuoted(dst, e.Message)
+	if e.Data != nil {
+		dst = append(dst, `,"data":`...)
+		dst = append(dst, e.Data...)
+	}
+	return append(dst, `}}`...)
+}
+
+// appendResponse appends what results and errors begin with.
+func appendResponse(dst []byte, id ID) []byte {
+	dst = append(dst, envelope...)
+	dst = append(dst, `,"id":`...)
+	if id.IsZero() {
+		return append(dst, `null`...)
+	}
+	return append(dst, id.raw...)
+}
+
+// appendQuoted appends s as a JSON string, replacing invalid UTF-8.
+func appendQuoted(dst []byte, s string) []byte {
+	// The error is of invalid UTF-8, which is replaced all the same.
+	dst, _ = jsontext.AppendQuote(dst, s)
+	return dst
+}

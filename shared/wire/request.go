@@ -6,36 +6,150 @@ import (
 	"mcprelay/shared/call"
 )
 
-// Request is one JSON-RPC request or notification.
+// Request is one JSON-RPC request or notification of an agent. Raw members are
+// slices of the body that was read.
 type Request struct {
-	ID              ID
-	Method          string
-	Params          json.RawMessage // the object, or nil
-	Name            string          // params.name
-	URI             string          // params.uri
+	ID     ID
+	Method string
+	Params json.RawMessage // the object, or nil
+
+	Name            string          // params.name: of a tool or a prompt
+	URI             string          // params.uri: of a resource
 	Cursor          string          // params.cursor
-	Arguments       json.RawMessage // params.arguments, or nil
-	Meta            json.RawMessage // params._meta, or nil
-	ProtocolVersion string          // of _meta
-	HasCapabilities bool            // _meta has clientCapabilities
-	ProgressToken   json.RawMessage // of _meta: a string or a number, or nil
+	Arguments       json.RawMessage // params.arguments: an object, or nil
+	Meta            json.RawMessage // params._meta: an object, or nil
+	ProtocolVersion string          // io.modelcontextprotocol/protocolVersion of _meta
+	HasCapabilities bool            // _meta holds io.modelcontextprotocol/clientCapabilities
+	ProgressToken   json.RawMessage // progressToken of _meta: a string or a number, or nil
 }
 
 // Notification reports whether no reply is expected.
 func (r Request) Notification() bool { return r.ID.IsZero() }
 
-// Modern reports whether the request itself says that it is of the stateless era.
+// Modern reports whether the request itself says that it is of the stateless
+// era (2026-07-28, basic/versioning).
 func (r Request) Modern() bool { return IsModern(r.ProtocolVersion) }
 
-// ReadRequest reads the body of a POST.
+// ReadRequest reads the body of an agent's POST: one JSON-RPC 2.0 request or
+// notification (2026-07-28, basic/transports). It refuses with
+//
+//   - TooLarge above [MaxBody],
+//   - BadJSON what is not strict JSON,
+//   - BadRequest what is no single request: a batch, a response, a null,
+//     fractional or structured id, a case variant of a member,
+//   - BadParams parameters of the wrong kind, a case variant of a defined
+//     one, a tools/call, prompts/get or resources/read without its target.
+//
+// null counts as absent for params and for optional parameters. A refusal
+// comes with a Request that holds the id, when that could be read.
 func ReadRequest(body []byte) (Request, *call.Refusal) {
-	return Request{}, call.Refuse(call.BadJSON, "not built")
+	if len(body) > MaxBody {
+		return Request{}, call.Refuse(call.TooLarge, "the body has %d bytes", len(body))
+	}
+	if first := firstByte(body); first == '[' {
+		return Request{}, call.Refuse(call.BadRequest, "an array is not a request")
+	}
+	p := requestReader{reader: newReader(body)}
+	defer p.reader.release()
+	if refusal := p.read(); refusal != nil {
+		return Request{ID: p.ID}, refusal
+	}
+	return p.Request, nil
 }
 
-// ReadObject checks any JSON object.
-func ReadObject(b []byte) *call.Refusal { return call.Refuse(call.BadJSON, "not built") }
+// requestReader fills a Request. The first refusal about meaning is kept while
+// reading goes on, so that an id further on can still be echoed.
+type requestReader struct {
+	*reader
+	Request
+	version string // the jsonrpc member
+	refusal *call.Refusal
+}
 
-// ReadArguments reads {"arguments":{}} of the plain face.
-func ReadArguments(body []byte) (json.RawMessage, *call.Refusal) {
-	return nil, call.Refuse(call.BadJSON, "not built")
+// read reads the whole body.
+func (p *requestReader) read() *call.Refusal {
+	if kind := p.kind(); kind != '{' {
+		if _, err := p.value(); err != nil {
+			return badJSON(err)
+		}
+		return call.Refuse(call.BadRequest, "the body is not an object")
+	}
+	if _, err := p.object(p.envelope); err != nil {
+		if repeated(err, "/id") {
+			p.ID = ID{} // which of the two nobody can say
+		}
+		return badJSON(err)
+	}
+	if err := p.end(); err != nil {
+		return badJSON(err)
+	}
+	if p.refusal != nil {
+		return p.refusal
+	}
+	return p.complete()
+}
+
+// envelope reads one member of the message.
+func (p *requestReader) envelope(name []byte) (err error) {
+	switch string(name) {
+	case "jsonrpc":
+		p.version, err = p.text(call.BadRequest, "jsonrpc")
+	case "id":
+		return p.id()
+	case "method":
+		p.Method, err = p.text(call.BadRequest, "method")
+	case "params":
+		p.Params, err = p.optional("params", p.param)
+	case "result", "error":
+		p.refuse(call.BadRequest, "a response is not a request")
+		_, err = p.value()
+	default:
+		if variantOfEnvelope(string(name)) {
+			p.refuse(call.BadRequest, "a member is a case variant of a reserved one")
+		}
+		_, err = p.value()
+	}
+	return err
+}
+
+// param reads one parameter.
+func (p *requestReader) param(name []byte) (err error) {
+	switch string(name) {
+	case "name":
+		p.Name, err = p.text(call.BadParams, "name")
+	case "uri":
+		p.URI, err = p.text(call.BadParams, "uri")
+	case "cursor":
+		p.Cursor, err = p.text(call.BadParams, "cursor")
+	case "arguments":
+		p.Arguments, err = p.optional("arguments", nil)
+	case "_meta":
+		p.Meta, err = p.optional("_meta", p.meta)
+	default:
+		if variantOfParams(string(name)) {
+			p.refuse(call.BadParams, "a parameter is a case variant of a defined one")
+		}
+		_, err = p.value()
+	}
+	return err
+}
+
+// meta reads one member of _meta.
+func (p *requestReader) meta(name []byte) (err error) {
+	switch string(name) {
+	case MetaProtocolVersion:
+		p.ProtocolVersion, err = p.text(call.BadParams, MetaProtocolVersion)
+	case MetaClientCapabilities:
+		var object json.RawMessage
+		object, err = p.optional(MetaClientCapabilities, nil)
+		p.HasCapabilities = object != nil
+	case "progressToken":
+		p.ProgressToken, err = p.progressToken()
+	default:
+		if variantOfMeta(string(name)) {
+			p.refuse(call.BadParams, "a member of _meta is a case variant of a reserved one")
+		}
+		_, err = p.value()
+	}
+	return err
 }
