@@ -1,0 +1,277 @@
+package front_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/front"
+	"mcprelay/test/kit"
+)
+
+// scopes of the caller that the authenticator of these tests knows by its token.
+var scopes = map[string][]call.Scope{
+	"Bearer good":   {call.ScopeCall},
+	"Bearer reader": {call.ScopeAuditRead, call.ScopeAdminRead, call.ScopeAdminWrite},
+}
+
+func authenticate(_ context.Context, h http.Header) (call.Principal, *call.Refusal) {
+	given, ok := scopes[h.Get("Authorization")]
+	if !ok {
+		return call.Principal{}, call.Refuse(call.Unauthenticated, "")
+	}
+	return call.Principal{Tenant: "acme", Subject: "ci", Kind: call.KindUser, Scopes: given}, nil
+}
+
+func newFront(t *testing.T, local bool) (*front.Front, *kit.Relay) {
+	t.Helper()
+	k := kit.New(t, `,"bindings":{"change":"edit"}`, "")
+	return front.New(front.Options{
+		Relay: k.Relay, Registry: &k.Registry, Authenticate: authenticate, Name: "mcprelay", Version: "9",
+		Now: time.Now, NewID: func(time.Time) string { return "01JDXAMPLE0000000000000000" }, LocalHosts: local,
+	}), k
+}
+
+// ask sends one request; headers come in pairs, an empty value removes one.
+func ask(f http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Host = "127.0.0.1:8080"
+	r.Header.Set("Authorization", "Bearer good")
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		switch {
+		case headers[i] == "Host":
+			r.Host = headers[i+1]
+		case headers[i+1] == "":
+			r.Header.Del(headers[i])
+		default:
+			r.Header.Set(headers[i], headers[i+1])
+		}
+	}
+	w := httptest.NewRecorder()
+	f.ServeHTTP(w, r)
+	return w
+}
+
+const mcpPath = "/v1/servers/up/mcp"
+
+func TestTheGateComesBeforeTheBody(t *testing.T) {
+	f, k := newFront(t, true)
+	for _, test := range []struct {
+		name    string
+		headers []string
+		status  int
+		reason  call.Reason
+	}{
+		{"no credential", []string{"Authorization", ""}, 401, call.Unauthenticated},
+		{"a credential without the scope", []string{"Authorization", "Bearer reader"}, 403, call.InsufficientScope},
+		{"a foreign host", []string{"Host", "evil.example.com"}, 403, call.BadOrigin},
+		{"a foreign origin", []string{"Origin", "http://evil.example.com"}, 403, call.BadOrigin},
+		{"a null origin", []string{"Origin", "null"}, 403, call.BadOrigin},
+		{"another type", []string{"Content-Type", "application/json-seq"}, 415, call.UnsupportedMediaType},
+		{"a run with a control byte", []string{"X-Relay-Run", "a\x01"}, 400, call.BadRequest},
+		{"a run that is too long", []string{"X-Relay-Run", strings.Repeat("a", 129)}, 400, call.BadRequest},
+	} {
+		for _, path := range []string{mcpPath, "/v1/servers/up/tools/look"} {
+			w := ask(f, "POST", path, `not JSON`, test.headers...)
+			if w.Code != test.status || !strings.Contains(w.Body.String(), `"reason":"`+string(test.reason)+`"`) {
+				t.Errorf("%s on %s: got %d %s, want %d %s", test.name, path, w.Code, w.Body, test.status, test.reason)
+			}
+		}
+	}
+	if k.Requests.Load() != 0 {
+		t.Error("the upstream was reached")
+	}
+	w := ask(f, "POST", mcpPath, `{}`, "Authorization", "Bearer reader")
+	if got := w.Header().Get("WWW-Authenticate"); !strings.Contains(got, `error="insufficient_scope"`) || !strings.Contains(got, `scope="call"`) {
+		t.Errorf("challenge %q", got)
+	}
+}
+
+func TestLocalOriginsAndTypesWithParametersPass(t *testing.T) {
+	f, _ := newFront(t, true)
+	for _, headers := range [][]string{
+		{"Origin", "http://localhost:3000"}, {"Origin", "http://127.0.0.1:8080"}, {"Host", "[::1]:8080"}, {"Host", "localhost"},
+		{"Content-Type", "Application/JSON; Charset=UTF-8"}, {"Accept", ""}, {"Accept", "*/*"}, {"Accept", "text/event-stream"},
+	} {
+		if w := ask(f, "POST", mcpPath, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, headers...); w.Code != 200 || w.Body.String() != `{"jsonrpc":"2.0","id":1,"result":{}}` {
+			t.Errorf("%v: got %d %s", headers, w.Code, w.Body)
+		}
+	}
+}
+
+func TestALegacyClientIsServedWithoutASession(t *testing.T) {
+	f, k := newFront(t, false)
+	w := ask(f, "POST", mcpPath, `{"jsonrpc":"2.0","id":"x","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+	if w.Code != 200 || w.Header().Get("Mcp-Session-Id") != "" {
+		t.Fatalf("got %d, session %q", w.Code, w.Header().Get("Mcp-Session-Id"))
+	}
+	var initialized struct {
+		ID     string
+		Result struct {
+			ProtocolVersion string
+			Capabilities    map[string]json.RawMessage
+			ServerInfo      struct{ Name, Version string }
+		}
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &initialized); err != nil {
+		t.Fatal(err)
+	}
+	r := initialized.Result
+	if initialized.ID != "x" || r.ProtocolVersion != "2025-06-18" || r.ServerInfo.Name != "mcprelay" || string(r.Capabilities["tools"]) != `{}` {
+		t.Errorf("got %s", w.Body)
+	}
+	for asked, want := range map[string]string{"2026-07-28": "2025-11-25", "1999-01-01": "2025-11-25", "2024-11-05": "2024-11-05"} {
+		w := ask(f, "POST", mcpPath, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"`+asked+`","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+		if !strings.Contains(w.Body.String(), `"protocolVersion":"`+want+`"`) {
+			t.Errorf("asked %s: got %s, want %s", asked, w.Body, want)
+		}
+	}
+	w = ask(f, "POST", mcpPath, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	if w.Code != 202 || w.Body.Len() != 0 || w.Header().Get("Content-Type") != "" {
+		t.Errorf("a notification got %d %q of type %q, want 202 and nothing", w.Code, w.Body, w.Header().Get("Content-Type"))
+	}
+	w = ask(f, "POST", mcpPath, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x"}}`)
+	if w.Code != 200 || !strings.Contains(w.Body.String(), `"code":-32601`) {
+		t.Errorf("an unknown method got %d %s", w.Code, w.Body)
+	}
+	if k.Requests.Load() != 0 {
+		t.Errorf("the upstream saw %d requests, want 0", k.Requests.Load())
+	}
+}
+
+const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+
+func modern(f http.Handler, method, body string, headers ...string) *httptest.ResponseRecorder {
+	return ask(f, "POST", mcpPath, body, append([]string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", method}, headers...)...)
+}
+
+func TestAModernClientIsServedByDiscovery(t *testing.T) {
+	f, k := newFront(t, false)
+	w := modern(f, "server/discover", `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{`+meta+`}}`)
+	for _, part := range []string{`"resultType":"complete"`, `"supportedVersions":["2026-07-28","2025-11-25"`, `"cacheScope":"private"`, `"ttlMs":`, `"io.modelcontextprotocol/serverInfo":{"name":"mcprelay","version":"9"}`} {
+		if w.Code != 200 || !strings.Contains(w.Body.String(), part) {
+			t.Errorf("got %d %s, want %s", w.Code, w.Body, part)
+		}
+	}
+	if strings.Contains(w.Body.String(), "listChanged") || strings.Contains(w.Body.String(), "subscribe") {
+		t.Errorf("capabilities that need a stream are announced: %s", w.Body)
+	}
+	if k.Requests.Load() != 0 {
+		t.Error("the upstream was reached")
+	}
+}
+
+func TestAModernRequestMustAgreeWithItsHeaders(t *testing.T) {
+	f, k := newFront(t, false)
+	body := `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"look","arguments":{},` + meta + `}}`
+	for _, test := range []struct {
+		name, body string
+		headers    []string
+		status     int
+		code       string
+	}{
+		{"no method header", body, []string{"Mcp-Method", "", "Mcp-Name", "look"}, 400, "-32020"},
+		{"another method", body, []string{"Mcp-Method", "tools/list", "Mcp-Name", "look"}, 400, "-32020"},
+		{"no name header", body, nil, 400, "-32020"},
+		{"another name", body, []string{"Mcp-Name", "edit"}, 400, "-32020"},
+		{"no version header", body, []string{"MCP-Protocol-Version", "", "Mcp-Name", "look"}, 400, "-32020"},
+		{"another version", body, []string{"MCP-Protocol-Version", "2025-11-25", "Mcp-Name", "look"}, 400, "-32020"},
+		{"a future version", strings.ReplaceAll(body, "2026-07-28", "2027-01-01"), []string{"MCP-Protocol-Version", "2027-01-01", "Mcp-Name", "look"}, 400, "-32022"},
+		{"no capabilities", strings.Replace(body, `,"io.modelcontextprotocol/clientCapabilities":{}`, "", 1), []string{"Mcp-Name", "look"}, 400, "-32602"},
+		{"a method of the other era", strings.Replace(body, "tools/call", "initialize", 1), []string{"Mcp-Method", "initialize"}, 404, "-32601"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := modern(f, "tools/call", test.body, test.headers...)
+			if w.Code != test.status || !strings.Contains(w.Body.String(), `"code":`+test.code) || !strings.Contains(w.Body.String(), `"id":5`) {
+				t.Errorf("got %d %s, want %d %s", w.Code, w.Body, test.status, test.code)
+			}
+			if test.code == "-32022" && !strings.Contains(w.Body.String(), `"supported":["2026-07-28"`) {
+				t.Errorf("the supported versions are not named: %s", w.Body)
+			}
+		})
+	}
+	if w := modern(f, "tools/call", body, "Mcp-Name", "=?base64?bG9vaw==?="); w.Code != 200 || !strings.Contains(w.Body.String(), `"result"`) {
+		t.Errorf("an encoded name got %d %s", w.Code, w.Body)
+	}
+	if got := k.Posts.Load(); got != 1 {
+		t.Errorf("the upstream saw %d calls, want the one good one", got)
+	}
+}
+
+func TestListsShowWhatTheRulesOfferUnderOfferedNames(t *testing.T) {
+	f, k := newFront(t, false)
+	k.Answer = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
+		kit.Result(w, body, `{"resultType":"complete","ttlMs":0,"cacheScope":"public","tools":[
+			{"name":"look","inputSchema":{"type":"object","n":9007199254740993,"s":"<&>"}},
+			{"name":"never","inputSchema":{}},{"inputSchema":{}, "name":"change"}]}`)
+	}
+	w := ask(f, "POST", mcpPath, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	want := `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"look","inputSchema":{"type":"object","n":9007199254740993,"s":"<&>"}},{"inputSchema":{}, "name":"edit"}]}}`
+	if w.Body.String() != want {
+		t.Errorf("got %s\nwant %s", w.Body, want)
+	}
+	w = modern(f, "tools/list", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+meta+`}}`)
+	for _, part := range []string{`"resultType":"complete"`, `"cacheScope":"private"`, `"ttlMs":0`, `"name":"edit"`} {
+		if !strings.Contains(w.Body.String(), part) {
+			t.Errorf("got %s, want %s", w.Body, part)
+		}
+	}
+}
+
+func TestABoundToolIsCalledByItsOfferedNameOnly(t *testing.T) {
+	f, k := newFront(t, false)
+	var upstreamName string
+	k.Answer = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
+		var params struct{ Name string }
+		_ = json.Unmarshal(body["params"], &params)
+		upstreamName = params.Name
+		kit.Result(w, body, `{"content":[]}`)
+	}
+	if w := ask(f, "POST", "/v1/servers/up/tools/edit", `{"arguments":{}}`); w.Code != 200 || upstreamName != "change" {
+		t.Errorf("got %d %s, the upstream was asked for %q", w.Code, w.Body, upstreamName)
+	}
+	if w := ask(f, "POST", "/v1/servers/up/tools/change", `{"arguments":{}}`); w.Code != 404 || !strings.Contains(w.Body.String(), "unknown_tool") {
+		t.Errorf("the upstream's own name got %d %s", w.Code, w.Body)
+	}
+}
+
+func TestRepliesOfThePlainFace(t *testing.T) {
+	f, k := newFront(t, false)
+	const id = `{"call_id":"01JDXAMPLE0000000000000000","outcome":"answered",`
+	for upstream, want := range map[string]string{
+		`"result":{"content":[], "x":1.0}`:                 id + `"result":{"content":[], "x":1.0}}`,
+		`"error":{"code":-32050,"message":"m","data":[1]}`: id + `"error":{"code":-32050,"message":"m","data":[1]}}`,
+	} {
+		k.Answer = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+string(body["id"])+`,`+upstream+`}`)
+		}
+		w := ask(f, "POST", "/v1/servers/up/tools/look/", `{"arguments":{}}`)
+		if w.Code != 200 || w.Body.String() != want {
+			t.Errorf("got %d %s, want %s", w.Code, w.Body, want)
+		}
+		w = ask(f, "POST", mcpPath, `{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{"name":"look"}}`)
+		if want := `{"jsonrpc":"2.0","id":9007199254740993,` + upstream + `}`; w.Code != 200 || w.Body.String() != want {
+			t.Errorf("got %d %s, want %s", w.Code, w.Body, want)
+		}
+	}
+}
+
+func TestPathsThatAreNobodys(t *testing.T) {
+	f, _ := newFront(t, false)
+	for _, path := range []string{"/", "/v1", "/v1/servers//mcp", "/v1/servers/up", "/v1/servers/up/tools/", "/v2/servers/up/mcp", "/v1/servers/up/mcp/x", "//v1/servers/up/mcp"} {
+		if w := ask(f, "POST", path, `{}`); w.Code != 404 || w.Header().Get("Location") != "" {
+			t.Errorf("%s: got %d, Location %q", path, w.Code, w.Header().Get("Location"))
+		}
+	}
+	if w := ask(f, "POST", "/healthz", ``); w.Code != 405 {
+		t.Errorf("POST /healthz: %d, want 405", w.Code)
+	}
+}
