@@ -30,6 +30,10 @@ type Options struct {
 	Now     func() time.Time // nil: time.Now
 }
 
+// MinimumToken is the least length of a configured caller's token, in characters
+// (DESIGN 5).
+const MinimumToken = 16
+
 // Authenticator turns credentials into principals.
 type Authenticator struct{ o Options }
 

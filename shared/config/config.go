@@ -1,10 +1,15 @@
 // Package config turns a config file, or the documents of a store, into a
 // checked registration.
+//
+// It promises that nothing in a file is ignored: every field is known, read
+// and checked, or is an error that names the file, the field and the reason,
+// several of them at once where they do not depend on each other. It refuses
+// files that others can change, fields of later versions, numbers over their
+// hard caps, and secrets where only their names belong; no error repeats a
+// value that might be a secret. It reads no environment variable.
 package config
 
 import (
-	"errors"
-
 	"mcprelay/shared/call"
 	"mcprelay/shared/registry"
 )
@@ -14,10 +19,12 @@ type Options struct {
 	Loopback bool // endpoints spelled as loopback are legal, http included
 }
 
-// Config is a config file that was read.
+// Config is a config file that was read and found usable.
 type Config struct {
 	Tenant  *registry.Tenant
 	Callers []Caller
+
+	documents []registry.Document
 }
 
 // Caller is a caller that the file names. Its token is in the environment.
@@ -28,16 +35,41 @@ type Caller struct {
 	TokenEnv string
 }
 
-// Load reads the config file at path. Its error says "<file>: <field>: <reason>".
-func Load(path string, o Options) (*Config, error) { return nil, errors.New("not yet") }
+const (
+	fileKeys         = "tenant servers rules callers " + settingKeys
+	laterSettingKeys = "on_policy_error require_turn"
+	laterFileKeys    = "policies agents budgets issuers " + laterSettingKeys
+)
 
-// Parse reads a config file's text; name stands for it in errors.
-func Parse(name string, text []byte, o Options) (*Config, error) { return nil, errors.New("not yet") }
-
-// Build makes a tenant of what a store keeps of it.
-func Build(tenant string, docs []registry.Document, o Options) (*registry.Tenant, error) {
-	return nil, errors.New("not yet")
+// Load reads the config file at path. A symbolic link, anything but a regular
+// file, a file that group or others can write, and one over [MaxFile] are
+// refused. Its error is an [*Error]: "<file>: <field>: <reason>", one a line.
+func Load(path string, o Options) (*Config, error) {
+	text, err := readFile(path)
+	if err != nil {
+		return nil, &Error{[]Problem{{File: path, Reason: err.Error()}}}
+	}
+	return Parse(path, text, o)
 }
 
-// Documents gives the file as documents, for seeding a store.
-func (c *Config) Documents() ([]registry.Document, error) { return nil, errors.New("not yet") }
+// Parse reads the text of a config file; name stands for it in errors.
+func Parse(name string, text []byte, o Options) (*Config, error) {
+	r := &report{}
+	root, ok := parse(r, name, text)
+	if !ok {
+		return nil, r.err()
+	}
+	file := root.object(fileKeys, laterFileKeys)
+	p := parts{report: r, options: o, rules: file.get("rules"), settings: file, explain: true}
+	if file.present() {
+		p.tenant = file.get("tenant").name(registry.TenantID)
+		p.servers = file.get("servers").list()
+	}
+	t, servers := p.build()
+	c := &Config{Tenant: t, Callers: readCallers(file.get("callers"), servers)}
+	c.documents = p.documents(servers)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}

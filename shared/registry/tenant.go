@@ -32,7 +32,7 @@ type Settings struct {
 
 // DefaultSettings are the settings of a tenant that made no choice.
 func DefaultSettings() Settings {
-	return Settings{AuditIntent: IntentWrites, AuditFinal: FinalBefore, AuditArguments: ArgumentsPreview, MaxServers: ServersLimit.Default}
+	return Settings{AuditIntent: IntentWrites, AuditFinal: FinalBefore, AuditArguments: ArgumentsPreview, MaxServers: DefaultMaxServers}
 }
 
 // Tenant is everything one tenant registered, checked as a whole.

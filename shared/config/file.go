@@ -1,0 +1,57 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// MaxFile bounds a config file. A tenant of 256 servers with the longest lists
+// has less.
+const MaxFile = 4 << 20
+
+// errLink is the error of a path whose last element is a symbolic link.
+var errLink = errors.New("it is a symbolic link; name the file itself")
+
+// readFile reads a file that nobody but its owner can have changed, whole.
+func readFile(path string) ([]byte, error) {
+	// Without O_NONBLOCK, opening a named pipe would wait for its writer.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, errLink
+	}
+	if err != nil {
+		return nil, cause(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, cause(err)
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file")
+	case info.Mode().Perm()&0o022 != 0:
+		return nil, fmt.Errorf("its mode %04o lets group or others write it; chmod go-w", info.Mode().Perm())
+	}
+	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err != nil {
+		return nil, cause(err)
+	}
+	if len(text) > MaxFile {
+		return nil, fmt.Errorf("it is larger than %d bytes", MaxFile)
+	}
+	return text, nil
+}
+
+// cause leaves out the path, which the report names anyway.
+func cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
