@@ -1,69 +1,106 @@
 // Package local keeps what the relay keeps in one SQLite file, and reads
-// secrets from environment variables: the stores of a relay in one process.
+// secrets from environment variables: the stores of a relay on one machine.
+//
+// It promises that an intent is on the disk when Intent returns, that what is
+// acknowledged survives the kill of the process, that several processes may
+// share one file, and that what has expired is never read. It refuses a folder
+// or a file that is a symbolic link or belongs to somebody else, and items over
+// [MaxItem] bytes.
 package local
 
 import (
 	"context"
+	"database/sql"
 	"errors"
-
-	"mcprelay/shared/audit"
-	"mcprelay/shared/registry"
-	"mcprelay/shared/secret"
-	"mcprelay/shared/session"
-	"mcprelay/shared/token"
+	"fmt"
+	"time"
 )
 
-// Store is a data folder.
-type Store struct{}
+// MaxItem bounds what is kept as one item, in bytes: what DynamoDB can hold
+// with its keys, so that nothing works on one machine only.
+const MaxItem = 350 << 10
 
-var errSoon = errors.New("not there yet")
+// Retention is how long an audit record is kept.
+const Retention = 90 * 24 * time.Hour
 
-// Open opens or makes the data folder.
-func Open(dir string) (*Store, error) { return &Store{}, nil }
+// readers is how many reads go on at once; more would only contend for two to
+// four cores, each with a page cache of its own.
+const readers = 4
 
-// Close waits for what is being written.
-func (s *Store) Close() error { return nil }
+// The errors a caller branches on.
+var (
+	// ErrExists says that the id of a new record is taken.
+	ErrExists = errors.New("there is a record of that id")
+	// ErrAlreadyFinal says that the call has ended; its record was not changed.
+	ErrAlreadyFinal = errors.New("the record is final")
+	// ErrTooLarge says that an item would exceed [MaxItem].
+	ErrTooLarge = errors.New("item too large")
+	// ErrCursor says that a cursor was not made by this store.
+	ErrCursor = errors.New("not a cursor")
+	// ErrClosed says that the store was closed.
+	ErrClosed = errors.New("the store is closed")
+)
 
-// Intent inserts the record of a call that has not ended.
-func (s *Store) Intent(ctx context.Context, r audit.Record) error { return errSoon }
-
-// Final inserts a record, or completes the intent of the same call.
-func (s *Store) Final(ctx context.Context, r audit.Record) error { return errSoon }
-
-// Audit gives a page of records, newest first, and the cursor of the next.
-func (s *Store) Audit(ctx context.Context, f audit.Filter) ([]audit.Record, string, error) {
-	return nil, "", errSoon
+// Store is a data folder. It is safe for concurrent use.
+type Store struct {
+	reads   *sql.DB
+	writes  *writer
+	now     func() time.Time
+	version []byte // key of the versions of secrets
 }
 
-// Load gives a stored session, or the zero State.
-func (s *Store) Load(ctx context.Context, k session.Key) (session.State, error) {
-	return session.State{}, errSoon
+// Open opens the data folder, and makes it where there is none. Its errors are
+// sentences for the operator.
+func Open(dir string) (*Store, error) {
+	path, err := prepare(dir)
+	if err != nil {
+		return nil, err
+	}
+	reads, err := sql.Open("sqlite", source(path, "query_only(1)"))
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", path, err)
+	}
+	writes, err := openWriter(path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening %s: %w", path, err), reads.Close())
+	}
+	reads.SetMaxOpenConns(readers)
+	reads.SetMaxIdleConns(readers)
+	s := &Store{reads: reads, writes: writes, now: time.Now, version: versionKey()}
+	go writes.run(s.expire)
+	return s, nil
 }
 
-// Save stores a session over the one it was derived from.
-func (s *Store) Save(ctx context.Context, k session.Key, st session.State) (session.State, error) {
-	return session.State{}, errSoon
+// Close waits for what is being written, then closes the file. Writes that come
+// later get [ErrClosed].
+func (s *Store) Close() error {
+	return errors.Join(s.writes.close(), s.reads.Close())
 }
 
-// Token gives what is kept of a token.
-func (s *Store) Token(ctx context.Context, keyID string) (token.Record, error) {
-	return token.Record{}, errSoon
+// expireBatch is how many rows one transaction deletes, so that no call waits
+// long for it.
+const expireBatch = 500
+
+// expire deletes what nobody can read any more. It is bounded: the next round
+// takes what is left.
+func (s *Store) expire(ctx context.Context, c *sql.Conn) error {
+	now := s.now()
+	_, err := c.ExecContext(ctx, `DELETE FROM state WHERE key IN (SELECT key FROM state WHERE expires <= ? LIMIT ?)`,
+		now.Unix(), expireBatch)
+	if err != nil {
+		return err
+	}
+	// Call ids begin with their time, so the oldest are found by the key.
+	_, err = c.ExecContext(ctx, `DELETE FROM audit WHERE rowid IN
+		(SELECT rowid FROM audit WHERE call_id < ? ORDER BY call_id LIMIT ?)`,
+		lowest(now.Add(-Retention)), expireBatch)
+	return err
 }
 
-// PutToken keeps a token.
-func (s *Store) PutToken(ctx context.Context, r token.Record) error { return errSoon }
-
-// Documents gives a tenant's registration.
-func (s *Store) Documents(ctx context.Context, tenant string) ([]registry.Document, error) {
-	return nil, errSoon
-}
-
-// PutDocument stores a document over its revision and gives the new one.
-func (s *Store) PutDocument(ctx context.Context, tenant string, d registry.Document) (int64, error) {
-	return 0, errSoon
-}
-
-// Secret reads a secret's environment variable.
-func (s *Store) Secret(ctx context.Context, tenant string, src secret.Source) (secret.Value, error) {
-	return secret.Value{}, errSoon
+// within refuses an item that is too large.
+func within(item []byte) error {
+	if len(item) > MaxItem {
+		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(item), MaxItem)
+	}
+	return nil
 }

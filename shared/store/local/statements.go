@@ -1,0 +1,58 @@
+package local
+
+import (
+	"context"
+	"database/sql"
+)
+
+// statements are prepared once for the writer's connection.
+type statements struct {
+	begin, commit, rollback *sql.Stmt
+	intent, final           *sql.Stmt
+	open, renew             *sql.Stmt // of sessions
+	addDocument, setDocument,
+	putToken *sql.Stmt
+}
+
+const columns = `audit (call_id, tenant, final, time, agent, server, tool, run, outcome, expires, record)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+// prepareAll prepares every statement; one that fails is the error.
+func prepareAll(ctx context.Context, c *sql.Conn) (*statements, error) {
+	var s statements
+	for target, query := range map[**sql.Stmt]string{
+		&s.begin:    `BEGIN IMMEDIATE`,
+		&s.commit:   `COMMIT`,
+		&s.rollback: `ROLLBACK`,
+		&s.intent:   `INSERT INTO ` + columns + ` ON CONFLICT DO NOTHING`,
+		// What an intent says of the call's identity stays.
+		&s.final: `INSERT INTO ` + columns + ` ON CONFLICT (call_id, tenant) DO UPDATE SET
+			final = excluded.final, tool = excluded.tool, outcome = excluded.outcome, record = excluded.record
+			WHERE final = 0`,
+		&s.open: `INSERT INTO state (key, ver, expires, body) VALUES (?1, ?2, ?3, ?4)
+			ON CONFLICT (key) DO UPDATE SET ver = excluded.ver, expires = excluded.expires, body = excluded.body
+			WHERE state.expires <= ?5`,
+		&s.renew:       `UPDATE state SET ver = ?2, expires = ?3, body = ?4 WHERE key = ?1 AND ver = ?5`,
+		&s.addDocument: `INSERT INTO registry (tenant, kind, name, rev, body) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING`,
+		&s.setDocument: `UPDATE registry SET rev = ?4, body = ?5 WHERE tenant = ?1 AND kind = ?2 AND name = ?3 AND rev = ?4 - 1`,
+		&s.putToken: `INSERT INTO tokens (key_id, hash, record) VALUES (?, ?, ?)
+			ON CONFLICT (key_id) DO UPDATE SET record = excluded.record WHERE hash = excluded.hash`,
+	} {
+		statement, err := c.PrepareContext(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		*target = statement
+	}
+	return &s, nil
+}
+
+// changed runs a statement and reports whether it changed a row.
+func changed(ctx context.Context, s *sql.Stmt, args ...any) (bool, error) {
+	result, err := s.ExecContext(ctx, args...)
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
+}
