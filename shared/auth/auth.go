@@ -1,10 +1,26 @@
 // Package auth finds out who a caller is.
+//
+// It promises that a credential is compared by its hash, in a time that does
+// not depend on how much of it is right, that the tenant and the scopes come
+// from the credential's record alone, and that a revoked token is refused
+// within [CacheTTL]. It refuses requests with more than one credential of a
+// kind, never tries a second credential after a first was refused, and says
+// the same of every credential that it refuses.
+//
+// # Credentials
+//
+// Authorization: Bearer <token>, where the token is a service token or that of
+// a configured caller; or X-Relay-Client-Secret: <token> beside
+// X-Relay-Client-Id: <key id or subject of that token>. Where Authorization is
+// there, well-formed or not, the other two headers are not looked at.
 package auth
 
 import (
 	"context"
-	"io"
+	"crypto/subtle"
+	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"mcprelay/shared/call"
@@ -17,12 +33,6 @@ type Tokens interface {
 	Token(ctx context.Context, keyID string) (token.Record, error)
 }
 
-// Caller is a caller that the configuration names, by the hash of its token.
-type Caller struct {
-	Hash      [32]byte
-	Principal call.Principal
-}
-
 // Options is what an authenticator is made of.
 type Options struct {
 	Tokens  Tokens           // nil: only Callers are known
@@ -30,27 +40,80 @@ type Options struct {
 	Now     func() time.Time // nil: time.Now
 }
 
-// MinimumToken is the least length of a configured caller's token, in characters
-// (DESIGN 5).
-const MinimumToken = 16
-
 // Authenticator turns credentials into principals.
-type Authenticator struct{ o Options }
-
-// New makes an authenticator.
-func New(o Options) *Authenticator { return &Authenticator{o} }
-
-// Authenticate finds the principal of a request by its headers.
-func (a *Authenticator) Authenticate(ctx context.Context, h http.Header) (call.Principal, *call.Refusal) {
-	return call.Principal{}, call.Refuse(call.Unauthenticated, "no credential")
+type Authenticator struct {
+	callers []Caller
+	records *records
+	now     func() time.Time
 }
 
-// NewCaller makes a caller of the token it will present: at least 16 visible
-// ASCII characters without a comma.
-func NewCaller(token string, p call.Principal) (Caller, error) { return Caller{}, nil }
+// New makes an authenticator.
+func New(o Options) *Authenticator {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Authenticator{callers: slices.Clone(o.Callers), records: newRecords(o.Tokens, o.Now), now: o.Now}
+}
 
-// Local mints a service token for a relay without configured callers. Its
-// principal is the subject "local" of the tenant, with every scope.
-func Local(tenant string, rand io.Reader) (token string, c Caller, err error) {
-	return "", Caller{}, nil
+// Authenticate finds the principal of a request by its headers. The refusal is
+// unauthenticated, with a detail for the operator that holds nothing of the
+// credential but a key id, or auth_unavailable where the store of tokens
+// cannot be asked.
+func (a *Authenticator) Authenticate(ctx context.Context, h http.Header) (call.Principal, *call.Refusal) {
+	c, refusal := read(h)
+	if refusal != nil {
+		return call.Principal{}, refusal
+	}
+	p, refusal := a.principal(ctx, c.token)
+	if refusal != nil {
+		return call.Principal{}, refusal
+	}
+	if c.id != "" && c.id != p.KeyID && c.id != p.Subject {
+		return call.Principal{}, deny("the client id is not that of the secret")
+	}
+	if !p.Known() || !p.Kind.Valid() {
+		return call.Principal{}, deny("the record of the credential names no caller")
+	}
+	p.Scopes = slices.Clone(p.Scopes)
+	return p, nil
+}
+
+// principal finds whose token s is.
+func (a *Authenticator) principal(ctx context.Context, s string) (call.Principal, *call.Refusal) {
+	if p, ok := a.configured(s); ok {
+		return p, nil
+	}
+	keyID, err := token.Parse(s)
+	if err != nil {
+		return call.Principal{}, deny("the token is neither a service token nor that of a configured caller")
+	}
+	record, err := a.records.find(ctx, keyID)
+	unknown := errors.Is(err, token.ErrUnknown)
+	if err != nil && !unknown {
+		return call.Principal{}, &call.Refusal{Reason: call.AuthUnavailable, Detail: "the record of key id " + keyID + " could not be read", Err: err}
+	}
+	// The zero record of an unknown key id is checked like any other, so that
+	// the time of the answer does not tell which key ids exist.
+	if valid := record.Check(s, a.now()); !valid || unknown {
+		return call.Principal{}, deny("key id %s is unknown, expired or revoked, or its secret is wrong", keyID)
+	}
+	return record.Principal(), nil
+}
+
+// configured finds a configured caller. Every one is compared, so that the
+// time tells nothing about which came close.
+func (a *Authenticator) configured(s string) (call.Principal, bool) {
+	hash := token.Hash(s)
+	var found call.Principal
+	match := 0
+	for _, c := range a.callers {
+		if same := subtle.ConstantTimeCompare(hash[:], c.Hash[:]); same == 1 {
+			found, match = c.Principal, 1
+		}
+	}
+	return found, match == 1
+}
+
+func deny(format string, args ...any) *call.Refusal {
+	return call.Refuse(call.Unauthenticated, format, args...)
 }
