@@ -92,13 +92,9 @@ func serveConfig(ctx context.Context, o *serveOptions) (*config.Config, func(), 
 	return c, stop, nil
 }
 
-// announce prints where the relay listens, how to call it, and each server
-// that cannot be used, with the stage and the reason.
+// announce prints each server, with the stage and the reason where it cannot
+// be used, then how to call the relay and where it listens.
 func announce(ctx context.Context, l *localRelay, addr string) error {
-	fmt.Printf("relay: listening on http://%s\n", addr)
-	if l.minted != "" {
-		fmt.Printf("relay: token of this run (subject local): %s\n", l.minted)
-	}
 	statuses, err := l.app.Relay().Ready(ctx, l.config.Tenant.ID)
 	if err != nil {
 		return err
@@ -108,8 +104,13 @@ func announce(ctx context.Context, l *localRelay, addr string) error {
 			fmt.Printf("relay: server %s is registered\n", status.Server)
 			continue
 		}
-		fmt.Printf("relay: server %s is unusable: %s: %s (%s)\n", status.Server, status.Refusal.Row().Stage, status.Refusal.Row().Sentence, status.Refusal)
+		row := status.Refusal.Row()
+		fmt.Printf("relay: server %s is unusable: %s: %s (%s)\n", status.Server, row.Stage, row.Sentence, status.Refusal)
 	}
+	if l.minted != "" {
+		fmt.Printf("relay: token of this run (subject local): %s\n", l.minted)
+	}
+	fmt.Printf("relay: listening on http://%s\n", addr)
 	return nil
 }
 

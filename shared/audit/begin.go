@@ -54,6 +54,12 @@ func (r *Record) Refuse(refusal *call.Refusal) {
 	if refusal.Status != 0 {
 		r.Status = refusal.Status
 	}
+	switch {
+	case refusal.Reason == call.PolicyUnavailable:
+		r.Decision = call.Error
+	case row.Outcome == call.RefusedByPolicy:
+		r.Decision = call.Deny
+	}
 }
 
 // Answer notes that the upstream answered, with one of the answered reasons.

@@ -36,7 +36,10 @@ func Log(ctx context.Context, log *slog.Logger, r Record) {
 	)
 	attrs = append(attrs, texts(r)...)
 	attrs = append(attrs, numbers(r)...)
-	log.LogAttrs(ctx, level, Message, attrs...)
+	// The line's only time is the record's: a zero time leaves out the log's own.
+	line := slog.NewRecord(time.Time{}, level, Message, 0)
+	line.AddAttrs(attrs...)
+	_ = log.Handler().Handle(ctx, line) // a log that cannot be written has nowhere to say so
 }
 
 func texts(r Record) []slog.Attr {

@@ -67,6 +67,9 @@ func TestTheLogLineHasTheNamesOfTheRecord(t *testing.T) {
 			t.Errorf("line has %s = %v, want %v", name, line[name], value)
 		}
 	}
+	if got := strings.Count(out.String(), `"time":`); got != 1 {
+		t.Errorf("the line has %d keys named time, want 1: %s", got, out.String())
+	}
 	if line["msg"] != audit.Message || strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("got %q, want one line with msg %q", out.String(), audit.Message)
 	}

@@ -42,9 +42,6 @@ func (r *Relay) Refuse(ctx context.Context, c call.Call, refusal *call.Refusal) 
 	}
 	record := audit.Begin(c)
 	record.Refuse(refusal)
-	if refusal.Row().Outcome == call.RefusedByPolicy {
-		record.Decision = call.Deny
-	}
 	record.Finish(r.Now())
 	r.write(ctx, record)
 	return refusal

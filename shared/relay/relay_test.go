@@ -112,12 +112,24 @@ func TestTooLittleTimeRefusesBeforeAnythingIsSent(t *testing.T) {
 }
 
 func TestTheRequestTimeoutEndsACall(t *testing.T) {
-	f := kit.New(t, `,"request_timeout_ms":300`, "")
-	f.Answer = func(_ http.ResponseWriter, r *http.Request, _ map[string]json.RawMessage) { <-r.Context().Done() }
-	_, refusal := f.Do(t.Context(), kit.Call("change"))
-	kit.WantReason(t, refusal, call.CallTimeout)
-	if refusal.MayHaveRun() != call.ImpactUnknown || f.Posts.Load() != 1 {
-		t.Errorf("effect %s after %d POSTs, want unknown after 1", refusal.MayHaveRun(), f.Posts.Load())
+	stall := func(_ http.ResponseWriter, r *http.Request, _ map[string]json.RawMessage) { <-r.Context().Done() }
+	begin := func(w http.ResponseWriter, r *http.Request, body map[string]json.RawMessage) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, ": working\n\n")
+		w.(http.Flusher).Flush()
+		stall(w, r, body)
+	}
+	for _, test := range []struct {
+		answer kit.Answer
+		want   call.Reason
+	}{{stall, call.HeadTimeout}, {begin, call.CallTimeout}} {
+		f := kit.New(t, `,"request_timeout_ms":300`, "")
+		f.Answer = test.answer
+		_, refusal := f.Do(t.Context(), kit.Call("change"))
+		kit.WantReason(t, refusal, test.want)
+		if refusal.MayHaveRun() != call.ImpactUnknown || f.Posts.Load() != 1 {
+			t.Errorf("effect %s after %d POSTs, want unknown after 1", refusal.MayHaveRun(), f.Posts.Load())
+		}
 	}
 }
 

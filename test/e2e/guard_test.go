@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"encoding/csv"
 	"fmt"
 	"net/netip"
 	"os"
@@ -24,24 +23,18 @@ type urlRow struct {
 
 func urlRows(t *testing.T) []urlRow {
 	t.Helper()
-	file, err := os.Open("../../shared/endpoint/testdata/urls.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	reader := csv.NewReader(file)
-	reader.Comma, reader.LazyQuotes, reader.FieldsPerRecord = '\t', true, -1
-	lines, err := reader.ReadAll()
+	text, err := os.ReadFile("../../shared/endpoint/testdata/urls.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var rows []urlRow
-	for _, line := range lines[1:] {
-		input, err := strconv.Unquote(strings.TrimSpace(line[1]))
-		if err != nil {
-			continue // cut for display; the endpoint's own test makes these by rule
+	for line := range strings.Lines(string(text)) {
+		columns := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		input, err := strconv.Unquote(columns[1])
+		if err != nil || strings.Contains(input, "…") {
+			continue // the head, or cut for display: the endpoint's own test makes these by rule
 		}
-		verdict := line[len(line)-1]
+		verdict := columns[len(columns)-1]
 		rows = append(rows, urlRow{input: input, host: strings.TrimPrefix(verdict, "ALLOW "), allowed: strings.HasPrefix(verdict, "ALLOW")})
 	}
 	if len(rows) < 160 {
