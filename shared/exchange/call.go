@@ -85,26 +85,13 @@ func (x *Exchange) settle(ctx context.Context, r *Request, s session.State, a *a
 	case a.ours && a.refusesVersion():
 		return wire.Reply{}, &call.Refusal{Reason: call.NoCommonVersion, Impact: call.ImpactNone, Status: a.status}
 	case a.ours && (a.ok() || a.isError()):
-		return a.reply, x.unknownType(s, a)
+		return a.reply, nil
 	case a.ok():
 		return wire.Reply{}, &call.Refusal{Reason: call.Protocol, Status: a.status, Detail: fmt.Sprintf("error %d without an id", a.reply.Error.Code)}
 	}
 	refusal := a.failure(http.MethodPost)
 	refusal.Reason = call.UpstreamStatus
 	return wire.Reply{}, refusal
-}
-
-// unknownType refuses a result whose type this revision does not define (MCP
-// 2026-07-28, basic: "unrecognized is invalid").
-func (x *Exchange) unknownType(s session.State, a *answer) *call.Refusal {
-	if s.Era != session.Modern {
-		return nil
-	}
-	switch a.reply.ResultType {
-	case "", "complete", "input_required", "task":
-		return nil
-	}
-	return &call.Refusal{Reason: call.Protocol, Status: a.status, Detail: "resultType " + quote([]byte(a.reply.ResultType))}
 }
 
 // refusesVersion reports whether the server did not execute the request
@@ -120,6 +107,7 @@ func (x *Exchange) turn(ctx context.Context, r *Request, s session.State, a *ans
 	if found.refusal != nil {
 		return s, opening(found.refusal)
 	}
+	x.verdict(ctx, r) // the stale one, for this to be stored over it
 	now := x.judge(ctx, r, found.era, found.version)
 	if found.era == session.Modern {
 		now.Ver = x.memory.get(r.Session).Ver

@@ -112,7 +112,7 @@ func nextMember(rest []byte) (name, member, after []byte, err error) {
 			depth++
 		case '}', ']', ',':
 			if depth == 0 {
-				return name, rest[:end], rest[end:], nil
+				return name, bytes.TrimRight(rest[:end], " \t\r\n"), rest[end:], nil
 			}
 			if rest[end] != ',' {
 				depth--

@@ -67,6 +67,9 @@ func (x *Exchange) judge(ctx context.Context, r *Request, era session.Era, versi
 func (x *Exchange) forget(ctx context.Context, r *Request) {
 	for _, key := range []session.Key{r.Session, r.Origin} {
 		s := x.memory.get(key)
+		if s.Ver == 0 {
+			s = x.load(ctx, key)
+		}
 		x.memory.drop(key)
 		if x.sessions != nil && s.Ver != 0 {
 			// Best effort: a verdict that stays fails as loudly the next time.
