@@ -16,21 +16,21 @@ func (r *EventReader) readLine() (line []byte, owned bool, err error) {
 		if r.afterCR && len(r.unread) > 0 {
 			r.afterCR = false
 			if r.unread[0] == '\n' && !r.consume(1) {
-				return nil, false, r.err
+				return nil, false, r.broken
 			}
 		}
 		if end := lineEnd(r.unread); end >= 0 {
 			part := r.unread[:end]
 			r.afterCR = r.unread[end] == '\r'
 			if !r.consume(end + 1) {
-				return nil, false, r.err
+				return nil, false, r.broken
 			}
 			line, owned = r.join(part)
 			return r.withoutMark(line), owned, nil
 		}
 		part := r.unread
 		if !r.consume(len(part)) {
-			return nil, false, r.err
+			return nil, false, r.broken
 		}
 		r.line = append(r.line, part...)
 		if err := r.fill(); err != nil {
@@ -80,8 +80,8 @@ func (r *EventReader) withoutMark(line []byte) []byte {
 // Only what is consumed counts, so the same stream meets its bound at the same
 // place however it is cut into chunks.
 func (r *EventReader) consume(n int) bool {
-	if r.err == ErrTooLarge || int64(n) > r.left {
-		r.err = ErrTooLarge
+	if int64(n) > r.left {
+		r.broken = ErrTooLarge
 		return false
 	}
 	r.left -= int64(n)
@@ -91,15 +91,15 @@ func (r *EventReader) consume(n int) bool {
 
 // fill reads the next chunk.
 func (r *EventReader) fill() error {
-	if r.err != nil {
-		return r.err
+	if r.ended != nil {
+		return r.ended
 	}
 	if r.buf == nil {
 		r.buf = make([]byte, eventChunk)
 	}
 	for range maxEmptyReads {
 		n, err := r.source.Read(r.buf)
-		r.unread, r.err = r.buf[:n], err
+		r.unread, r.ended = r.buf[:n], err
 		if n > 0 {
 			return nil
 		}
@@ -107,6 +107,6 @@ func (r *EventReader) fill() error {
 			return err
 		}
 	}
-	r.err = io.ErrNoProgress
-	return r.err
+	r.ended = io.ErrNoProgress
+	return r.ended
 }

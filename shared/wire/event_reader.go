@@ -41,7 +41,8 @@ type EventReader struct {
 	buf    []byte
 	unread []byte // of buf
 	line   []byte // begun in an earlier chunk
-	err    error  // how the stream ended
+	ended  error  // how the source ended
+	broken error  // the bound that was met
 
 	begun   bool // a first line was read
 	afterCR bool // an LF now belongs to the line end before it
@@ -63,7 +64,7 @@ func NewEventReader(r io.Reader, l EventLimits) *EventReader {
 // bound, which does not take back events that came before it, and otherwise
 // the source's own. Errors repeat.
 func (r *EventReader) Next() (Event, error) {
-	for {
+	for r.broken == nil {
 		line, owned, err := r.readLine()
 		switch {
 		case err == io.EOF:
@@ -79,6 +80,7 @@ func (r *EventReader) Next() (Event, error) {
 			return event, err
 		}
 	}
+	return Event{}, r.broken
 }
 
 // last gives the event that the end of the stream cut off, then io.EOF.
@@ -97,8 +99,8 @@ func (r *EventReader) dispatch() (Event, error) {
 		return Event{}, nil
 	}
 	if r.events--; r.events < 0 {
-		r.err = ErrTooManyEvents
-		return Event{}, r.err
+		r.broken = ErrTooManyEvents
+		return Event{}, r.broken
 	}
 	event := Event{Type: r.kind, ID: r.id}
 	if event.Type == "" {
