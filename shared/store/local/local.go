@@ -93,7 +93,7 @@ func (s *Store) expire(ctx context.Context, c *sql.Conn) error {
 	// Call ids begin with their time, so the oldest are found by the key.
 	_, err = c.ExecContext(ctx, `DELETE FROM audit WHERE rowid IN
 		(SELECT rowid FROM audit WHERE call_id < ? ORDER BY call_id LIMIT ?)`,
-		lowest(now.Add(-Retention)), expireBatch)
+		lowest(now.Add(-Retention-skew)), expireBatch)
 	return err
 }
 

@@ -45,23 +45,20 @@ func (s *Store) Audit(ctx context.Context, f audit.Filter) ([]audit.Record, stri
 	return records, records[size-1].CallID, nil
 }
 
-// conditions is the WHERE of a filter. What is not asked for is left out, so
-// that SQLite finds the index of what is.
+// conditions is the WHERE of a filter.
 func conditions(f audit.Filter, now time.Time) (string, []any, error) {
-	parts, args := []string{"expires > ?"}, []any{now.Unix()}
+	oldest := now.Add(-Retention)
+	parts, args := []string{"time > ? AND call_id >= ?"}, []any{oldest.UnixNano(), lowest(oldest.Add(-skew))}
 	add := func(condition string, values ...any) {
 		parts, args = append(parts, condition), append(args, values...)
 	}
 	for _, equal := range [...]struct{ column, value string }{
 		{"tenant", f.Tenant}, {"agent", f.Agent}, {"server", f.Server},
-		{"tool", f.Tool}, {"outcome", string(f.Outcome)},
+		{"run", f.Run}, {"tool", f.Tool}, {"outcome", string(f.Outcome)},
 	} {
 		if equal.value != "" {
 			add(equal.column+" = ?", equal.value)
 		}
-	}
-	if f.Run != "" {
-		add("run = ? AND run <> ''", f.Run) // the second names the partial index
 	}
 	if !f.Since.IsZero() {
 		add("time >= ? AND call_id >= ?", f.Since.UnixNano(), lowest(f.Since.Add(-skew)))

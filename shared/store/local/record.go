@@ -18,7 +18,7 @@ func (s *Store) Intent(ctx context.Context, r audit.Record) error {
 		return fmt.Errorf("intent: %w", err)
 	}
 	err = s.writes.write(ctx, true, func(ctx context.Context, s *statements) error {
-		inserted, err := changed(ctx, s.intent, row...)
+		inserted, err := changed(ctx, s.insert, row...)
 		if err == nil && !inserted {
 			err = ErrExists
 		}
@@ -39,8 +39,12 @@ func (s *Store) Final(ctx context.Context, r audit.Record) error {
 		return fmt.Errorf("final: %w", err)
 	}
 	err = s.writes.write(ctx, false, func(ctx context.Context, s *statements) error {
-		written, err := changed(ctx, s.final, row...)
-		if err == nil && !written {
+		// Most finals are of reads, which have no intent here.
+		if inserted, err := changed(ctx, s.insert, row...); inserted || err != nil {
+			return err
+		}
+		completed, err := changed(ctx, s.complete, r.CallID, r.Tenant, r.Tool, string(r.Outcome), row[record])
+		if err == nil && !completed {
 			err = ErrAlreadyFinal
 		}
 		return err
@@ -51,7 +55,10 @@ func (s *Store) Final(ctx context.Context, r audit.Record) error {
 	return nil
 }
 
-// rowOf is the record as a row, in the order of columns. Its call id must be a
+// record is the place of the JSON document in a row.
+const record = 9
+
+// rowOf is the record as a row, in the order of the insert statement. Its call id must be a
 // ULID: the trail is read in the order of ids.
 func rowOf(r audit.Record, state audit.State) ([]any, error) {
 	if _, err := ulid.ParseStrict(r.CallID); err != nil {
@@ -61,15 +68,15 @@ func rowOf(r audit.Record, state audit.State) ([]any, error) {
 		return nil, fmt.Errorf("record of %s without a tenant", r.CallID)
 	}
 	r.State = state
-	record, err := json.Marshal(r)
+	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
 	}
-	if err := within(record); err != nil {
+	if err := within(text); err != nil {
 		return nil, err
 	}
 	return []any{
 		r.CallID, r.Tenant, state == audit.StateFinal, r.Time.UnixNano(), r.Agent, r.Server, r.Tool, r.Run,
-		string(r.Outcome), r.Time.Add(Retention).Unix(), string(record),
+		string(r.Outcome), string(text),
 	}, nil
 }

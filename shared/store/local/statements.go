@@ -8,14 +8,11 @@ import (
 // statements are prepared once for the writer's connection.
 type statements struct {
 	begin, commit, rollback *sql.Stmt
-	intent, final           *sql.Stmt
+	insert, complete        *sql.Stmt // of records
 	open, renew             *sql.Stmt // of sessions
 	addDocument, setDocument,
 	putToken *sql.Stmt
 }
-
-const columns = `audit (call_id, tenant, final, time, agent, server, tool, run, outcome, expires, record)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // prepareAll prepares every statement; one that fails is the error.
 func prepareAll(ctx context.Context, c *sql.Conn) (*statements, error) {
@@ -24,11 +21,11 @@ func prepareAll(ctx context.Context, c *sql.Conn) (*statements, error) {
 		&s.begin:    `BEGIN IMMEDIATE`,
 		&s.commit:   `COMMIT`,
 		&s.rollback: `ROLLBACK`,
-		&s.intent:   `INSERT INTO ` + columns + ` ON CONFLICT DO NOTHING`,
+		&s.insert: `INSERT INTO audit (call_id, tenant, final, time, agent, server, tool, run, outcome, record)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		// What an intent says of the call's identity stays.
-		&s.final: `INSERT INTO ` + columns + ` ON CONFLICT (call_id, tenant) DO UPDATE SET
-			final = excluded.final, tool = excluded.tool, outcome = excluded.outcome, record = excluded.record
-			WHERE final = 0`,
+		&s.complete: `UPDATE audit SET final = 1, tool = ?3, outcome = ?4, record = ?5
+			WHERE call_id = ?1 AND tenant = ?2 AND final = 0`,
 		&s.open: `INSERT INTO state (key, ver, expires, body) VALUES (?1, ?2, ?3, ?4)
 			ON CONFLICT (key) DO UPDATE SET ver = excluded.ver, expires = excluded.expires, body = excluded.body
 			WHERE state.expires <= ?5`,
