@@ -20,10 +20,10 @@ func Classify(a netip.Addr) (call.Reason, bool) {
 	if a.Zone() != "" {
 		// netip.Prefix.Contains is false for an address with a zone, so no
 		// deny list would ever match it.
-		return firstReason(a.WithZone("")), true
+		return mostTelling(a.WithZone("")), true
 	}
 	if inner := embedded(a); len(inner) > 0 {
-		return firstReason(inner...), true
+		return mostTelling(inner...), true
 	}
 	if reason, found := named(a); found {
 		return reason, true
@@ -34,14 +34,20 @@ func Classify(a netip.Addr) (call.Reason, bool) {
 	return "", false
 }
 
-// firstReason is the first reason among addresses that are refused anyway.
-func firstReason(addrs ...netip.Addr) call.Reason {
+// mostTelling is a reason for addresses that are refused anyway. Of two
+// layouts one is often all zeros, which tells nothing.
+func mostTelling(addrs ...netip.Addr) call.Reason {
+	found := call.SpecialUse
 	for _, a := range addrs {
-		if reason, refused := Classify(a); refused {
-			return reason
+		reason, refused := Classify(a)
+		if !refused || reason == call.SpecialUse {
+			continue
+		}
+		if found = reason; reason != call.Unspecified {
+			break
 		}
 	}
-	return call.SpecialUse
+	return found
 }
 
 // named finds the reasons that say more than special use.
