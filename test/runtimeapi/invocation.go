@@ -50,17 +50,18 @@ func (i *invocation) fail(err error) {
 	_ = i.body.CloseWithError(err)
 }
 
-// receive reads what the function posts as its response: the prelude, then the
-// body as it comes, then the trailers that may say it failed. It reports
-// whether the reader of the reply stayed to the end.
+// receive reads what the function posts as its response: the prelude of a
+// streamed one, then the body as it comes, then the trailers that may say it
+// failed. It reports whether the reader of the reply stayed to the end. A
+// function that answers with plain JSON has no prelude.
 func (i *invocation) receive(r *http.Request) (bool, error) {
-	if got := r.Header.Get("Content-Type"); got != preludeType {
-		return true, fmt.Errorf("the response has the content type %q, want %q", got, preludeType)
-	}
 	body := bufio.NewReader(r.Body)
-	reply, err := readPrelude(body)
-	if err != nil {
-		return true, err
+	reply := &Reply{Status: http.StatusOK, Header: http.Header{"Content-Type": r.Header["Content-Type"]}}
+	if r.Header.Get("Content-Type") == preludeType {
+		var err error
+		if reply, err = readPrelude(body); err != nil {
+			return true, err
+		}
 	}
 	reply.Body = i.reader
 	i.once.Do(func() { i.reply = reply; close(i.begun) })

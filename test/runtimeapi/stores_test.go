@@ -1,0 +1,189 @@
+package runtimeapi_test
+
+import (
+	"context"
+	crand "crypto/rand"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/aws/smithy-go/logging"
+
+	"mcprelay/shared/audit"
+	"mcprelay/shared/call"
+	relayconfig "mcprelay/shared/config"
+	"mcprelay/shared/store/dynamo"
+	"mcprelay/shared/token"
+	"mcprelay/test/peers"
+)
+
+// The caller of every fixture. The token is of no use anywhere else.
+const (
+	tenant       = "acme"
+	callerToken  = "mrt_0bCnOzMxY9k7iJuV6T4fGrEpQ1cDaBmNyLwX8j0OWaHY"
+	storedSecret = "stored-secret-of-keyed"
+)
+
+// registration is what is registered: each server is there for one reason.
+const registration = `{
+  "tenant": "acme",
+  "servers": [
+    {"name": "docs", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://mcp.example.com/mcp", "auth": {"type": "none"},
+      "effects": {"test_simple_text": "read"}}},
+    {"name": "old", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://legacy.example.com/mcp", "auth": {"type": "none"}}},
+    {"name": "keyed", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://keyed.example.com/mcp", "auth": {"type": "bearer", "token_ref": "keyed-token"}},
+      "secrets": {"keyed-token": "mcprelay/keyed"}},
+    {"name": "keyless", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://keyed.example.com/mcp", "auth": {"type": "bearer", "token_ref": "keyless-token"}},
+      "secrets": {"keyless-token": "mcprelay/nobody-stored-it"}},
+    {"name": "broken", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://keyed.example.com/mcp", "auth": {"type": "bearer", "token_ref": "broken-token"}},
+      "secrets": {"broken-token": "mcprelay/broken"}},
+    {"name": "slow", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://slow.example.com/mcp", "auth": {"type": "none"}}},
+    {"name": "loop", "config": {"endpoint": "https://loop.example.com/mcp", "auth": {"type": "none"}}},
+    {"name": "ruleless", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://mcp.example.com/mcp", "auth": {"type": "none"}}}
+  ],
+  "rules": [
+    {"action": "mcp.docs.*", "decision": "allow"},
+    {"action": "mcp.old.*", "decision": "allow"},
+    {"action": "mcp.keyed.*", "decision": "allow"},
+    {"action": "mcp.keyless.*", "decision": "allow"},
+    {"action": "mcp.broken.*", "decision": "allow"},
+    {"action": "mcp.slow.*", "decision": "allow"},
+    {"action": "mcp.loop.*", "decision": "allow"},
+    {"action": "mcp.ruleless.host.*", "decision": "allow"},
+    {"action": "secret.use.*", "decision": "allow"}
+  ]
+}`
+
+// stores is the emulated AWS, seeded with the registration, the caller's token
+// and the secrets.
+type stores struct {
+	*dynamo.Store
+	sdk            aws.Config
+	dynalite, moto string
+	db             *dynamodb.Client
+}
+
+// table is a table that was created.
+type table struct{ name, stream string }
+
+// connect makes a client of moto's DynamoDB.
+func (s *stores) connect(t *testing.T) {
+	t.Helper()
+	var err error
+	s.sdk, err = config.LoadDefaultConfig(t.Context(), config.WithRegion("us-east-1"), config.WithLogger(logging.Nop{}),
+		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("test", "test", "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.moto = peers.Moto(t)
+	s.db = dynamodb.NewFromConfig(s.sdk, func(o *dynamodb.Options) { o.BaseEndpoint = &s.moto })
+}
+
+// create makes one table of the store's description; its name is its own.
+func (s *stores) create(t *testing.T, kind string) table {
+	t.Helper()
+	for _, described := range dynamo.Schema() {
+		if described.Name != kind {
+			continue
+		}
+		name := tableName(kind) + "-" + strings.ToLower(crand.Text())
+		made, err := s.db.CreateTable(t.Context(), described.CreateTable(name))
+		if err != nil {
+			t.Fatalf("creating the table %s: %v", kind, err)
+		}
+		return table{name, aws.ToString(made.TableDescription.LatestStreamArn)}
+	}
+	t.Fatalf("the store describes no table %s", kind)
+	return table{}
+}
+
+// newStores makes a store over dynalite's DynamoDB and moto's Secrets Manager.
+func newStores(t *testing.T) *stores {
+	t.Helper()
+	s := &stores{dynalite: peers.Dynalite(t)}
+	s.connect(t)
+	s.db = dynamodb.NewFromConfig(s.sdk, func(o *dynamodb.Options) { o.BaseEndpoint = &s.dynalite })
+	secrets := secretsmanager.NewFromConfig(s.sdk, func(o *secretsmanager.Options) { o.BaseEndpoint = &s.moto })
+	for name, value := range map[string]string{"mcprelay/keyed": storedSecret, "mcprelay/broken": "first-line\nsecond-line"} {
+		in := &secretsmanager.CreateSecretInput{Name: aws.String(name), SecretString: aws.String(value)}
+		if _, err := secrets.CreateSecret(t.Context(), in); err != nil {
+			t.Fatalf("storing the secret %s: %v", name, err)
+		}
+	}
+	s.Store = dynamo.New(dynamo.Config{
+		DynamoDB: s.db, Secrets: secrets, Registry: s.create(t, dynamo.Registry).name,
+		State: s.create(t, dynamo.State).name, Audit: s.create(t, dynamo.Audit).name,
+	})
+	s.seed(t)
+	return s
+}
+
+func tableName(table string) string { return "relay-" + table }
+
+func (s *stores) seed(t *testing.T) {
+	t.Helper()
+	c, err := relayconfig.Parse("registration", []byte(registration), relayconfig.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, err := c.Documents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range documents {
+		if _, err := s.PutDocument(t.Context(), tenant, document); err != nil {
+			t.Fatalf("storing %s %s: %v", document.Kind, document.Name, err)
+		}
+	}
+	keyID, err := token.Parse(callerToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := token.Record{
+		KeyID: keyID, Hash: token.Hash(callerToken), Tenant: tenant, Subject: "ci",
+		Kind: call.KindServiceToken, Scopes: []call.Scope{call.ScopeCall}, Created: time.Now().UTC(),
+	}
+	if err := s.PutToken(t.Context(), record); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// env points a bootstrap at the emulators, as AWS_ENDPOINT_URL_* of the SDK do.
+func (s *stores) env() []string {
+	return []string{
+		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test",
+		"AWS_ENDPOINT_URL_DYNAMODB=" + s.dynalite, "AWS_ENDPOINT_URL_SECRETS_MANAGER=" + s.moto,
+		"RELAY_REGISTRY_TABLE=" + s.Registry, "RELAY_STATE_TABLE=" + s.State, "RELAY_AUDIT_TABLE=" + s.Store.Config.Audit,
+	}
+}
+
+// records are the newest records of the tenant, newest first.
+func (s *stores) records(t *testing.T) []audit.Record {
+	t.Helper()
+	records, _, err := s.Audit(context.WithoutCancel(t.Context()), audit.Filter{Tenant: tenant, Limit: audit.MaxPage})
+	if err != nil {
+		t.Fatalf("reading the audit trail: %v", err)
+	}
+	return records
+}
+
+// since names how each record looks that is not among the ones before.
+func since(before, after []audit.Record) []string {
+	known := map[string]bool{}
+	for _, r := range before {
+		known[r.CallID] = true
+	}
+	var fresh []string
+	for _, r := range after {
+		if !known[r.CallID] {
+			fresh = append(fresh, fmt.Sprintf("%s %s %s", r.State, r.Outcome, r.Reason))
+		}
+	}
+	return fresh
+}
