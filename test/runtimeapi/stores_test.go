@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
-	"github.com/aws/smithy-go/logging"
 
 	"mcprelay/shared/audit"
 	"mcprelay/shared/call"
@@ -76,7 +75,7 @@ type table struct{ name, stream string }
 func (s *stores) connect(t *testing.T) {
 	t.Helper()
 	var err error
-	s.sdk, err = config.LoadDefaultConfig(t.Context(), config.WithRegion("us-east-1"), config.WithLogger(logging.Nop{}),
+	s.sdk, err = config.LoadDefaultConfig(t.Context(), config.WithRegion("us-east-1"),
 		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("test", "test", "")))
 	if err != nil {
 		t.Fatal(err)
