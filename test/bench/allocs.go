@@ -19,7 +19,6 @@ import (
 	"mcprelay/shared/config"
 	"mcprelay/shared/store/local"
 	"mcprelay/shared/token"
-	"mcprelay/test/bench/authority"
 	"mcprelay/test/bench/forwarder"
 	"mcprelay/test/bench/load"
 	"mcprelay/test/bench/upstream"

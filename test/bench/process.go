@@ -30,13 +30,14 @@ type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 	log   string
-	first string // line of its standard output
+	ready string // the line of its standard output that said so
 	done  chan error
 	ended bool
 }
 
-// start runs a part and waits for its first line.
-func start(ctx context.Context, name, log string, cmd *exec.Cmd) (*process, error) {
+// start runs a part and waits for the line of its standard output that holds
+// the text ready.
+func start(ctx context.Context, name, log, ready string, cmd *exec.Cmd) (*process, error) {
 	stderr, err := os.Create(log)
 	if err != nil {
 		return nil, fmt.Errorf("starting the %s: %w", name, err)
@@ -58,27 +59,39 @@ func start(ctx context.Context, name, log string, cmd *exec.Cmd) (*process, erro
 	line := make(chan string, 1)
 	go func() {
 		r := bufio.NewReader(stdout)
-		text, _ := r.ReadString('\n') // an empty line tells as much
-		line <- text
+		line <- find(r, ready)
 		_, _ = io.Copy(io.Discard, r)
 		p.done <- cmd.Wait()
 	}()
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	select {
-	case p.first = <-line:
+	case p.ready = <-line:
 	case <-ctx.Done():
 	}
-	if strings.TrimSpace(p.first) == "" {
+	if p.ready == "" {
 		return nil, errors.Join(fmt.Errorf("the %s did not start\n%s", name, p.tail()), p.stop())
 	}
 	return p, nil
 }
 
-// addresses reads the first line of a serving part.
+// find reads up to the line that holds text; "" when none does.
+func find(r *bufio.Reader, text string) string {
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return ""
+		}
+		if strings.Contains(line, text) {
+			return line
+		}
+	}
+}
+
+// addresses reads the line of a serving part.
 func (p *process) addresses() (addresses, error) {
 	var a addresses
-	if err := json.Unmarshal([]byte(p.first), &a); err != nil {
+	if err := json.Unmarshal([]byte(p.ready), &a); err != nil {
 		return a, fmt.Errorf("reading where the %s listens: %w", p.name, err)
 	}
 	return a, nil

@@ -55,7 +55,7 @@ func startStage(ctx context.Context, dir string, files authority.Files, o option
 }
 
 func (s *stage) startParts(ctx context.Context, dir string, o options) (err error) {
-	s.upstream, err = start(ctx, "upstream", filepath.Join(dir, "upstream.log"),
+	s.upstream, err = start(ctx, "upstream", filepath.Join(dir, "upstream.log"), "{",
 		s.part(ctx, "upstream", "-cert", s.files.Cert, "-key", s.files.Key, fmt.Sprintf("-legacy=%v", o.legacy)))
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (s *stage) startParts(ctx context.Context, dir string, o options) (err erro
 	if s.upstreams, err = s.upstream.addresses(); err != nil {
 		return err
 	}
-	s.forwarder, err = start(ctx, "forwarder", filepath.Join(dir, "forwarder.log"),
+	s.forwarder, err = start(ctx, "forwarder", filepath.Join(dir, "forwarder.log"), "{",
 		s.part(ctx, "forwarder", "-plain", s.upstreams.Plain, "-tls", s.upstreams.TLS, "-roots", s.files.Roots))
 	if err != nil {
 		return err
@@ -78,26 +78,17 @@ func (s *stage) startParts(ctx context.Context, dir string, o options) (err erro
 	serve := exec.CommandContext(ctx, s.binary, "serve", "--config", s.config, "--listen", loopback,
 		"--data", filepath.Join(dir, "data"), "--allow-loopback")
 	serve.Env = s.env
-	if s.relay, err = start(ctx, "relay", filepath.Join(dir, "relay.log"), serve); err != nil {
+	if s.relay, err = start(ctx, "relay", filepath.Join(dir, "relay.log"), listening, serve); err != nil {
 		return err
 	}
-	base, err := relayAddress(s.relay.first)
-	if err != nil {
-		return err
-	}
+	_, base, _ := strings.Cut(strings.TrimSpace(s.relay.ready), listening)
 	relays := addresses{base + "/v1/servers/plain/mcp", base + "/v1/servers/tls/mcp"}
 	s.targets = map[string]addresses{"direct": s.upstreams, "forwarder": forwards, "relay": relays, "relay, intent": relays}
 	return nil
 }
 
-// relayAddress reads the relay's first line.
-func relayAddress(line string) (string, error) {
-	_, address, found := strings.Cut(strings.TrimSpace(line), "listening on ")
-	if !found {
-		return "", fmt.Errorf("the relay began with %q instead of where it listens", line)
-	}
-	return address, nil
-}
+// listening is what the relay says before its address.
+const listening = "listening on "
 
 // part is a command that runs this program as one of its parts.
 func (s *stage) part(ctx context.Context, args ...string) *exec.Cmd {
