@@ -19,17 +19,31 @@ const (
 // never shrink: readers look into this many only.
 const Shards = 8
 
-// The attributes of keys. Every other attribute is named beside its item.
+// The attributes of items. Those that end in _pk are the partitions of the
+// indexes; an item without one is not in that index.
 const (
-	attrPK     = "pk"
-	attrSK     = "sk"
-	attrExpiry = "exp" // seconds since 1970; DynamoDB deletes days later
-	attrAgent  = "agent_pk"
-	attrServer = "server_pk"
-	attrRun    = "run_pk"
-	attrDeny   = "deny_pk"
-	attrOpen   = "open_pk"
-	attrClose  = "close_pk"
+	attrPK       = "pk"
+	attrSK       = "sk"
+	attrExpiry   = "exp" // seconds since 1970; DynamoDB deletes days later
+	attrMark     = "w"   // which write made the item
+	attrAgentPK  = "agent_pk"
+	attrServerPK = "server_pk"
+	attrRunPK    = "run_pk"
+	attrDenyPK   = "deny_pk"
+	attrOpenPK   = "open_pk"
+	attrClosePK  = "close_pk" // not written yet: of the sessions that somebody must close
+
+	attrRecord  = "record" // the JSON document of an audit record or a token
+	attrState   = "state"  // of an audit record: intent or final
+	attrAgent   = "agent"
+	attrServer  = "server"
+	attrTool    = "tool"
+	attrRun     = "run"
+	attrOutcome = "outcome"
+	attrBody    = "body" // the JSON document of a session or of a registration
+	attrVer     = "ver"
+	attrRev     = "rev"
+	attrHash    = "hash" // of a token
 )
 
 // The indexes of the audit table, then those of the state table.
@@ -95,24 +109,24 @@ func Schema() []Table {
 		},
 		{
 			Name:                 State,
-			AttributeDefinitions: append(texts(attrPK, attrRun, attrClose), Attribute{attrExpiry, "N"}),
+			AttributeDefinitions: append(texts(attrPK, attrRunPK, attrClosePK), Attribute{attrExpiry, "N"}),
 			KeySchema:            key(attrPK),
 			GlobalSecondaryIndexes: []Index{
-				index(IndexRun, attrRun, attrPK),
-				index(IndexExpiry, attrClose, attrExpiry),
+				index(IndexRun, attrRunPK, attrPK),
+				index(IndexExpiry, attrClosePK, attrExpiry),
 			},
 			TimeToLive: expires,
 		},
 		{
 			Name:                 Audit,
-			AttributeDefinitions: texts(attrPK, attrSK, attrAgent, attrServer, attrRun, attrDeny, attrOpen),
+			AttributeDefinitions: texts(attrPK, attrSK, attrAgentPK, attrServerPK, attrRunPK, attrDenyPK, attrOpenPK),
 			KeySchema:            key(attrPK, attrSK),
 			GlobalSecondaryIndexes: []Index{
-				index(IndexAgent, attrAgent, attrSK),
-				index(IndexServer, attrServer, attrSK),
-				index(IndexRun, attrRun, attrSK),
-				index(IndexDeny, attrDeny, attrSK),
-				index(IndexOpen, attrOpen, attrSK),
+				index(IndexAgent, attrAgentPK, attrSK),
+				index(IndexServer, attrServerPK, attrSK),
+				index(IndexRun, attrRunPK, attrSK),
+				index(IndexDeny, attrDenyPK, attrSK),
+				index(IndexOpen, attrOpenPK, attrSK),
 			},
 			TimeToLive: expires,
 			Stream:     &Stream{StreamViewType: "NEW_IMAGE"},

@@ -1,0 +1,184 @@
+package dynamo
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"mcprelay/shared/registry"
+	"mcprelay/shared/token"
+)
+
+// The sort keys of the registry table.
+const (
+	sortServer = "SERVER#" // and its name
+	sortRules  = "RULES"
+	sortTenant = "TENANT"
+	sortToken  = "TOKEN"
+)
+
+// Documents gives a tenant's registration, by kind and name; nothing for a
+// tenant that registered nothing.
+func (s *Store) Documents(ctx context.Context, tenant string) ([]registry.Document, error) {
+	values := item{}
+	values.text(":pk", partition("T", name(tenant)))
+	in := &dynamodb.QueryInput{
+		TableName:                 &s.c.Registry,
+		ConsistentRead:            aws.Bool(true),
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
+		ExpressionAttributeValues: values,
+	}
+	var documents []registry.Document
+	for {
+		out, err := s.c.DynamoDB.Query(ctx, in)
+		if err != nil {
+			return nil, fmt.Errorf("documents: %w", err)
+		}
+		for _, stored := range out.Items {
+			if d, ok := documentOf(stored); ok {
+				documents = append(documents, d)
+			}
+		}
+		if len(out.LastEvaluatedKey) == 0 {
+			return documents, nil
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}
+
+// documentOf reads an item. Kinds that this version does not know are left out:
+// a newer relay wrote them.
+func documentOf(i item) (registry.Document, bool) {
+	d := registry.Document{Body: json.RawMessage(i.getText(attrBody)), Rev: i.getNumber(attrRev)}
+	server, isServer := strings.CutPrefix(i.getText(attrSK), sortServer)
+	switch {
+	case isServer:
+		d.Kind, d.Name = registry.KindServer, server
+	case i.getText(attrSK) == sortRules:
+		d.Kind = registry.KindRules
+	case i.getText(attrSK) == sortTenant:
+		d.Kind = registry.KindTenant
+	default:
+		return d, false
+	}
+	return d, true
+}
+
+// PutDocument stores a document over its revision, 0 for a new one, and gives
+// the new revision, or [registry.ErrConflict].
+func (s *Store) PutDocument(ctx context.Context, tenant string, d registry.Document) (int64, error) {
+	sort, err := sortOf(tenant, d)
+	if err != nil {
+		return 0, fmt.Errorf("document %s: %w", d.Kind, err)
+	}
+	next := d.Rev + 1
+	i := item{}
+	i.text(attrPK, partition("T", name(tenant)))
+	i.text(attrSK, sort)
+	i.text(attrBody, string(d.Body))
+	i.number(attrRev, next)
+	c := condition{expression: "attribute_not_exists(#pk)", names: map[string]string{"#pk": attrPK}}
+	if d.Rev != 0 {
+		was := item{}
+		was.number(":was", d.Rev)
+		c = condition{expression: "#rev = :was", names: map[string]string{"#rev": attrRev}, values: was}
+	}
+	err = s.put(ctx, s.c.Registry, i, c)
+	if errors.Is(err, errCondition) {
+		err = registry.ErrConflict
+	}
+	if err != nil {
+		return 0, fmt.Errorf("document %s: %w", d.Kind, err)
+	}
+	return next, nil
+}
+
+// sortOf is the sort key of a document, or why it cannot be kept as it is.
+func sortOf(tenant string, d registry.Document) (string, error) {
+	named := d.Kind == registry.KindServer
+	switch {
+	case tenant == "":
+		return "", errors.New("it has no tenant")
+	case named != (d.Name != ""):
+		return "", errors.New("a server has a name, nothing else does")
+	case !json.Valid(d.Body) || !utf8.Valid(d.Body):
+		return "", errors.New("its body is not JSON")
+	}
+	if err := within(d.Body); err != nil {
+		return "", err
+	}
+	switch d.Kind {
+	case registry.KindServer:
+		return sortServer + d.Name, nil
+	case registry.KindRules:
+		return sortRules, nil
+	case registry.KindTenant:
+		return sortTenant, nil
+	}
+	return "", errors.New("there is no such kind")
+}
+
+// Token gives what is kept of a token, expired and revoked ones as well, or
+// [token.ErrUnknown].
+func (s *Store) Token(ctx context.Context, keyID string) (token.Record, error) {
+	var record token.Record
+	stored, err := s.get(ctx, s.c.Registry, tokenKey(keyID))
+	if err == nil && stored == nil {
+		return record, token.ErrUnknown
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(stored.getText(attrRecord)), &record)
+	}
+	if err != nil {
+		return token.Record{}, fmt.Errorf("token: %w", err)
+	}
+	return record, nil
+}
+
+func tokenKey(keyID string) item {
+	key := item{}
+	key.text(attrPK, partition("K", name(keyID)))
+	key.text(attrSK, sortToken)
+	return key
+}
+
+// PutToken keeps a token, or changes what is kept of it. Another token's key id
+// is [ErrExists].
+func (s *Store) PutToken(ctx context.Context, r token.Record) error {
+	if r.KeyID == "" || r.Tenant == "" {
+		return errors.New("token: it has no key id or no tenant")
+	}
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = within(text)
+	}
+	if err != nil {
+		return fmt.Errorf("token: %w", err)
+	}
+	hash := hex.EncodeToString(r.Hash[:])
+	i, own := tokenKey(r.KeyID), item{}
+	i.text(attrRecord, string(text))
+	i.text(attrHash, hash)
+	i.number(attrRev, s.c.Now().UnixMicro())
+	own.text(":hash", hash)
+	err = s.put(ctx, s.c.Registry, i, condition{
+		expression: "attribute_not_exists(#pk) OR #hash = :hash",
+		names:      map[string]string{"#pk": attrPK, "#hash": attrHash},
+		values:     own,
+	})
+	if errors.Is(err, errCondition) {
+		err = ErrExists
+	}
+	if err != nil {
+		return fmt.Errorf("token: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package dynamo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"mcprelay/shared/session"
+)
+
+// Load gives the state of a key; the zero State where none is stored or what is
+// stored has expired, although it may still be in the table.
+func (s *Store) Load(ctx context.Context, key session.Key) (session.State, error) {
+	at := item{}
+	at.text(attrPK, string(key))
+	stored, err := s.get(ctx, s.c.State, at)
+	if err != nil {
+		return session.State{}, fmt.Errorf("loading a session: %w", err)
+	}
+	if stored == nil || stored.getNumber(attrExpiry) <= s.c.Now().Unix() {
+		return session.State{}, nil
+	}
+	var state session.State
+	if err := json.Unmarshal([]byte(stored.getText(attrBody)), &state); err != nil {
+		return session.State{}, fmt.Errorf("loading a session: %w", err)
+	}
+	state.Ver = stored.getNumber(attrVer)
+	return state, nil
+}
+
+// Save stores a state while the stored one still has its Ver; with Ver 0, while
+// none is stored or what is stored has expired. It gives back what is stored
+// now, or [session.ErrConflict].
+func (s *Store) Save(ctx context.Context, key session.Key, state session.State) (session.State, error) {
+	was, now := state.Ver, s.c.Now()
+	// A first Ver that grows with time is never one that somebody still holds
+	// of a state that has expired since.
+	state.Ver = max(was+1, now.UnixMicro())
+	body, err := json.Marshal(state)
+	if err == nil {
+		err = within(body)
+	}
+	if err != nil {
+		return session.State{}, fmt.Errorf("saving a session: %w", err)
+	}
+	i := item{}
+	i.text(attrPK, string(key))
+	i.text(attrBody, string(body))
+	i.number(attrVer, state.Ver)
+	i.number(attrExpiry, state.Expires.Unix())
+	c := condition{expression: "#ver = :was", names: map[string]string{"#ver": attrVer}, values: item{}}
+	c.values.number(":was", was)
+	if was == 0 {
+		c = condition{
+			expression: "attribute_not_exists(#pk) OR #exp <= :now",
+			names:      map[string]string{"#pk": attrPK, "#exp": attrExpiry},
+			values:     item{},
+		}
+		c.values.number(":now", now.Unix())
+	}
+	err = s.put(ctx, s.c.State, i, c)
+	if errors.Is(err, errCondition) {
+		err = session.ErrConflict
+	}
+	if err != nil {
+		return session.State{}, fmt.Errorf("saving a session: %w", err)
+	}
+	return state, nil
+}

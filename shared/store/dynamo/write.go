@@ -1,0 +1,106 @@
+package dynamo
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// item is one item of a table.
+type item map[string]types.AttributeValue
+
+// text sets a text attribute; an empty one is left out.
+func (i item) text(name, value string) {
+	if value != "" {
+		i[name] = &types.AttributeValueMemberS{Value: value}
+	}
+}
+
+// number sets a number attribute.
+func (i item) number(name string, value int64) {
+	i[name] = &types.AttributeValueMemberN{Value: strconv.FormatInt(value, 10)}
+}
+
+// getText reads a text attribute, empty where there is none.
+func (i item) getText(name string) string {
+	if value, ok := i[name].(*types.AttributeValueMemberS); ok {
+		return value.Value
+	}
+	return ""
+}
+
+// getNumber reads a number attribute, 0 where there is none.
+func (i item) getNumber(name string) int64 {
+	value, ok := i[name].(*types.AttributeValueMemberN)
+	if !ok {
+		return 0
+	}
+	n, err := strconv.ParseInt(value.Value, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// condition is a condition expression with what it names.
+type condition struct {
+	expression string
+	names      map[string]string
+	values     item
+}
+
+// errCondition says that a write's condition did not hold.
+var errCondition = errors.New("the condition of the write did not hold")
+
+// markBytes makes two writes of one item with the same mark a matter of 2^96.
+const markBytes = 12
+
+// put writes one item on a condition, or gives errCondition. The SDK repeats a
+// write whose answer was lost, and then finds its own item in the way: every
+// write carries a mark, and an item that has it is this write's.
+func (s *Store) put(ctx context.Context, table string, i item, c condition) error {
+	mark := make([]byte, markBytes)
+	// crypto/rand.Read never fails since Go 1.24.
+	_, _ = rand.Read(mark)
+	i[attrMark] = &types.AttributeValueMemberB{Value: mark}
+	_, err := s.c.DynamoDB.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName:                 &table,
+		Item:                      i,
+		ConditionExpression:       &c.expression,
+		ExpressionAttributeNames:  c.names,
+		ExpressionAttributeValues: c.values,
+	})
+	var failed *types.ConditionalCheckFailedException
+	if !errors.As(err, &failed) {
+		return err
+	}
+	key := item{attrPK: i[attrPK]}
+	if sort, ok := i[attrSK]; ok {
+		key[attrSK] = sort
+	}
+	stored, err := s.get(ctx, table, key)
+	if err != nil {
+		return err
+	}
+	if theirs, ok := stored[attrMark].(*types.AttributeValueMemberB); ok && bytes.Equal(theirs.Value, mark) {
+		return nil
+	}
+	return errCondition
+}
+
+// get reads one item as it is now, nil where there is none.
+func (s *Store) get(ctx context.Context, table string, key item) (item, error) {
+	out, err := s.c.DynamoDB.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &table, Key: key, ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out.Item, nil
+}
