@@ -29,6 +29,9 @@ type link struct {
 	records *records      // nil for plain
 	reader  *bufio.Reader
 
+	peek   func(fd uintptr) // look, made once
+	peeked error            // what it found
+
 	use    *traffic    // of the present user
 	broken atomic.Bool // an I/O failed or was interrupted
 }
@@ -44,6 +47,7 @@ func (g *Guard) newLink(ctx context.Context, r Route, tcp *net.TCPConn) (*link, 
 		return nil, err
 	}
 	l := &link{tcp: tcp, raw: raw, stream: tcp}
+	l.peek = l.look
 	if r.endpoint.TLS() {
 		l.records = newRecords(tcp)
 		if l.tls, err = g.handshake(ctx, l.records, r.endpoint.Host()); err != nil {
@@ -104,14 +108,15 @@ func (l *link) drained() bool {
 
 // silent reports whether the connection is open and nothing came in since it
 // was drained: the server may have closed it, or sent what nobody asked for.
-// Peeking takes nothing and waits for nothing.
 func (l *link) silent() bool {
-	var err error
+	return l.raw.Control(l.peek) == nil && l.peeked == unix.EAGAIN
+}
+
+// look peeks at the socket, which takes nothing and waits for nothing. Under
+// TLS it sees what TLS has not read yet.
+func (l *link) look(fd uintptr) {
 	var one [1]byte
-	controlled := l.raw.Control(func(fd uintptr) {
-		_, _, err = unix.Recvfrom(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
-	})
-	return controlled == nil && err == unix.EAGAIN
+	_, _, l.peeked = unix.Recvfrom(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
 }
 
 // close ends the connection at once. TLS's own Close may wait five seconds to

@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"iter"
 	"math/big"
 	"net"
 	"sync"
@@ -23,8 +24,9 @@ type peer struct {
 	t        testing.TB
 	listener net.Listener
 	config   *tls.Config
-	all      sync.WaitGroup
+	running  sync.WaitGroup
 	accepted chan net.Conn
+	ended    chan struct{}           // the listener is closed
 	wrap     func(net.Conn) net.Conn // what TLS writes to; nil for the socket
 
 	mu    sync.Mutex
@@ -35,17 +37,20 @@ type peer struct {
 // listening starts a peer on a free loopback port.
 func listening(t testing.TB, config *tls.Config) *peer {
 	t.Helper()
-	return listeningAt(t, "127.0.0.1:0", config)
+	return listeningAt(t, "127.0.0.1:0", config, nil)
 }
 
-func listeningAt(t testing.TB, addr string, config *tls.Config) *peer {
+// listeningAt is listening on a chosen address, where wrap may come between
+// TLS and the socket.
+func listeningAt(t testing.TB, addr string, config *tls.Config, wrap func(net.Conn) net.Conn) *peer {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &peer{t: t, listener: l, config: config, accepted: make(chan net.Conn, 512), raw: map[net.Conn]net.Conn{}}
-	p.all.Go(p.accept)
+	p := &peer{t: t, listener: l, config: config, wrap: wrap, accepted: make(chan net.Conn, 512),
+		ended: make(chan struct{}), raw: map[net.Conn]net.Conn{}}
+	p.running.Go(p.accept)
 	t.Cleanup(func() {
 		l.Close()
 		p.mu.Lock()
@@ -53,7 +58,7 @@ func listeningAt(t testing.TB, addr string, config *tls.Config) *peer {
 			c.Close()
 		}
 		p.mu.Unlock()
-		p.all.Wait()
+		p.running.Wait()
 	})
 	return p
 }
@@ -70,6 +75,7 @@ func (p *peer) url(host string) string {
 }
 
 func (p *peer) accept() {
+	defer close(p.ended)
 	for {
 		conn, err := p.listener.Accept()
 		if err != nil {
@@ -82,7 +88,7 @@ func (p *peer) accept() {
 			p.accepted <- conn
 			continue
 		}
-		p.all.Go(func() { p.secure(conn) })
+		p.running.Go(func() { p.secure(conn) })
 	}
 }
 
@@ -107,6 +113,22 @@ func (p *peer) secure(raw net.Conn) {
 func (p *peer) next() net.Conn {
 	p.t.Helper()
 	return <-p.accepted
+}
+
+// all gives every connection until the listener is closed.
+func (p *peer) all() iter.Seq[net.Conn] {
+	return func(yield func(net.Conn) bool) {
+		for {
+			select {
+			case conn := <-p.accepted:
+				if !yield(conn) {
+					return
+				}
+			case <-p.ended:
+				return
+			}
+		}
+	}
 }
 
 // under is the TCP connection under a TLS one.

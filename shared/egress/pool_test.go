@@ -170,9 +170,11 @@ func TestARecordBehindTheReplyIsNoticed(t *testing.T) {
 		"a byte of one":  "",
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := listening(t, a.serving(t, []string{"localhost"}, nil))
 			joining := &joined{}
-			p.wrap = func(c net.Conn) net.Conn { joining.Conn = c; return joining }
+			p := listeningAt(t, "127.0.0.1:0", a.serving(t, []string{"localhost"}, nil), func(c net.Conn) net.Conn {
+				joining.Conn = c
+				return joining
+			})
 			g := guard(t, egress.Config{Loopback: true, Roots: a.pool()})
 			conn := connect(t, g, p.url("localhost"))
 			server := p.next()
@@ -231,7 +233,7 @@ func TestAFailedConnectionIsNotKept(t *testing.T) {
 }
 
 func TestConnectionsAreSharedByNothingButTheirKey(t *testing.T) {
-	p := listeningAt(t, "127.0.0.1:0", nil)
+	p := listening(t, nil)
 	g := guard(t, egress.Config{Loopback: true})
 	u := at(t, p.url("localhost"))
 	base := egress.Unchecked(u, egress.Rules{}, port(p.port()))
@@ -240,7 +242,7 @@ func TestConnectionsAreSharedByNothingButTheirKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	exchange(t, first, p.next())
-	other := listeningAt(t, fmt.Sprintf("127.0.0.2:%d", p.port()), nil)
+	other := listeningAt(t, fmt.Sprintf("127.0.0.2:%d", p.port()), nil, nil)
 	for name, route := range map[string]egress.Route{
 		"another authority": egress.Unchecked(at(t, p.url("127.0.0.1")), egress.Rules{}, port(p.port())),
 		"another address":   egress.Unchecked(u, egress.Rules{}, netip.MustParseAddrPort(other.listener.Addr().String())),
@@ -350,12 +352,12 @@ func TestCloseEndsIdleConnectionsAndThoseReleasedLater(t *testing.T) {
 
 func TestManyUsersNeverShareAConnection(t *testing.T) {
 	faces(t, func(t *testing.T, g *egress.Guard, p *peer, _ *clock) {
-		var all sync.WaitGroup
-		go func() {
-			for conn := range p.accepted {
-				all.Go(func() { io.Copy(conn, conn) })
+		var servers sync.WaitGroup
+		servers.Go(func() {
+			for conn := range p.all() {
+				servers.Go(func() { io.Copy(conn, conn) })
 			}
-		}()
+		})
 		const users, rounds = 8, 50
 		var calls sync.WaitGroup
 		for user := range users {
@@ -370,8 +372,8 @@ func TestManyUsersNeverShareAConnection(t *testing.T) {
 			t.Errorf("want at most %d connections for %d calls, got %d", users, users*rounds, made)
 		}
 		g.Close()
-		close(p.accepted)
-		all.Wait()
+		p.listener.Close()
+		servers.Wait()
 	})
 }
 
