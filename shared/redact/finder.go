@@ -1,0 +1,101 @@
+package redact
+
+const (
+	// tableSize is the number of slots for pairs of bytes, a power of two.
+	// Ten secrets fill about a tenth of them.
+	tableSize = 4096
+	// maxWindow bounds the beginning of the forms that is looked at first, so
+	// that a distance fits into a byte.
+	maxWindow = 32
+)
+
+// finder finds many words in a text at once (Wu and Manber, 1994). It looks at
+// the pair of bytes at the end of a window as long as the shortest word. For
+// nearly every pair of a text no word has it there or before, and the window
+// moves on by almost its whole length.
+type finder struct {
+	words  []string
+	window int // length of the beginnings that the table is made of
+	most   int // length of the longest word
+	// skip is how far the window may move for a pair of bytes: the distance
+	// from the last place of the pair in the beginning of any word to its end.
+	skip [tableSize]uint8
+}
+
+func newFinder(words []string) finder {
+	f := finder{words: words, window: maxWindow}
+	for _, word := range words {
+		f.window, f.most = min(f.window, len(word)), max(f.most, len(word))
+	}
+	if len(words) == 0 {
+		return f
+	}
+	for i := range f.skip {
+		f.skip[i] = uint8(f.window - 1)
+	}
+	for _, word := range words {
+		for end := 1; end < f.window; end++ {
+			at := slot(word[end-1], word[end])
+			f.skip[at] = min(f.skip[at], uint8(f.window-1-end))
+		}
+	}
+	return f
+}
+
+// slot is the place of a pair of bytes in the table.
+func slot(a, b byte) int { return (int(a)<<5 ^ int(b)) & (tableSize - 1) }
+
+// next finds the first word at or after from: its begin and the end of the
+// longest word there. It is -1 where there is none.
+func (f *finder) next(b []byte, from int) (begin, end int) {
+	if len(f.words) == 0 {
+		return -1, -1
+	}
+	for last := from + f.window - 1; last < len(b); {
+		if skip := int(f.skip[slot(b[last-1], b[last])]); skip > 0 {
+			last += skip
+			continue
+		}
+		begin := last - f.window + 1
+		if n := f.longest(b[begin:]); n > 0 {
+			return begin, begin + n
+		}
+		last++
+	}
+	return -1, -1
+}
+
+// longest is the length of the longest word that b begins with, 0 for none.
+func (f *finder) longest(b []byte) int {
+	n := 0
+	for _, word := range f.words {
+		if len(word) > n && len(word) <= len(b) && string(b[:len(word)]) == word {
+			n = len(word)
+		}
+	}
+	return n
+}
+
+func (f *finder) found(b []byte) bool {
+	begin, _ := f.next(b, 0)
+	return begin >= 0
+}
+
+// regions gives the parts of b that words cover, begin and end, in order.
+// Words that overlap make one part, so that no rest of the second is left.
+func (f *finder) regions(b []byte) func(yield func(begin, end int) bool) {
+	return func(yield func(int, int) bool) {
+		begin, end := f.next(b, 0)
+		for begin >= 0 {
+			next, nextEnd := f.next(b, begin+1)
+			for at := begin + 1; next >= 0 && next < end; next, nextEnd = f.next(b, at) {
+				end = max(end, nextEnd)
+				at = next + 1
+			}
+			if !yield(begin, end) {
+				return
+			}
+			begin, end = next, nextEnd
+		}
+	}
+}
