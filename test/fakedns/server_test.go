@@ -143,7 +143,8 @@ func TestFaultsSpoilTheReply(t *testing.T) {
 			t.Fatal(err)
 		}
 		var m dnsmessage.Message
-		if err := m.Unpack(raw); (err == nil) == (name == "garbage.example") {
+		broken := name == "garbage.example" || name == "svcb.example"
+		if err := m.Unpack(raw); (err != nil) != broken {
 			t.Errorf("%s: unpacking gave %v", name, err)
 		}
 		return m
@@ -165,7 +166,8 @@ func TestFaultsSpoilTheReply(t *testing.T) {
 	if got, err := look(t, s, "short.example"); err != nil || len(got) != 1 {
 		t.Errorf("truncated: want the record over TCP, got %v, %v", got, err)
 	}
-	if m := read("svcb.example"); len(m.Answers) != 2 || len(m.Additionals) != 1 || m.Answers[0].Header.Type != 65 {
-		t.Errorf("HTTPS records: want them before and behind the answer, got %v", m)
+	read("svcb.example")
+	if got, err := look(t, s, "svcb.example"); err != nil || len(got) != 1 {
+		t.Errorf("malformed HTTPS records: want the address behind them, got %v, %v", got, err)
 	}
 }
