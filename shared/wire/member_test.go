@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -124,8 +125,8 @@ func FuzzMember(f *testing.F) {
 		if diff := cmp.Diff(want, decode(t, deleted)); diff != "" {
 			t.Fatalf("DeleteMember(%s, %q) = %s:\n%s", object, name, deleted, diff)
 		}
-		if !json.Valid([]byte(`"` + name + `"`)) {
-			return // a name that is no JSON text is written in another form
+		if !utf8.ValidString(name) {
+			return // such a name is no JSON string
 		}
 		want[name] = value
 		if diff := cmp.Diff(want, decode(t, set)); diff != "" {
