@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
 
 	"mcprelay/test/runtimeapi"
 )
@@ -120,11 +121,40 @@ func everyEvent(t *testing.T, w *world) {
 	if hits := w.canary.Hits(); hits != 0 {
 		t.Errorf("the canary on loopback was connected to %d times", hits)
 	}
+	if s.Starts() != 1 {
+		t.Errorf("%d processes were needed, want 1", s.Starts())
+	}
+	s.Kill() // with it ends what it prints
+	checkLines(t, w)
 	if strings.Contains(w.printed.String(), storedSecret) || strings.Contains(w.printed.String(), callerToken) {
 		t.Error("a credential was printed")
 	}
-	if s.Starts() != 1 {
-		t.Errorf("%d processes were needed, want 1", s.Starts())
+}
+
+// checkLines wants one canonical line for each record, and no other of a call
+// that has ended.
+func checkLines(t *testing.T, w *world) {
+	t.Helper()
+	var recorded, printed []string
+	for _, r := range w.records(t) {
+		recorded = append(recorded, fmt.Sprintf("%s %s %s", r.CallID, r.Outcome, r.Reason))
+	}
+	for line := range strings.Lines(w.printed.String()) {
+		var l struct {
+			Msg, State, Outcome, Reason string
+			CallID                      string `json:"call_id"`
+		}
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Errorf("a line that is not JSON was printed: %q", line)
+		}
+		if l.Msg == "call" && l.State == "final" {
+			printed = append(printed, fmt.Sprintf("%s %s %s", l.CallID, l.Outcome, l.Reason))
+		}
+	}
+	slices.Sort(recorded)
+	slices.Sort(printed)
+	if diff := cmp.Diff(recorded, printed); diff != "" {
+		t.Errorf("canonical lines (-recorded +printed):\n%s", diff)
 	}
 }
 

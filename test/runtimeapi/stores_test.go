@@ -35,6 +35,8 @@ const registration = `{
   "servers": [
     {"name": "docs", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://mcp.example.com/mcp", "auth": {"type": "none"},
       "effects": {"test_simple_text": "read"}}},
+    {"name": "exact", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://mcp.example.com/mcp", "auth": {"type": "none"},
+      "allowed_tools": ["test_simple_text"], "effects": {"test_simple_text": "read"}}},
     {"name": "old", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://legacy.example.com/mcp", "auth": {"type": "none"}}},
     {"name": "keyed", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://keyed.example.com/mcp", "auth": {"type": "bearer", "token_ref": "keyed-token"}},
       "secrets": {"keyed-token": "mcprelay/keyed"}},
@@ -48,6 +50,7 @@ const registration = `{
   ],
   "rules": [
     {"action": "mcp.docs.*", "decision": "allow"},
+    {"action": "mcp.exact.*", "decision": "allow"},
     {"action": "mcp.old.*", "decision": "allow"},
     {"action": "mcp.keyed.*", "decision": "allow"},
     {"action": "mcp.keyless.*", "decision": "allow"},
@@ -66,6 +69,7 @@ type stores struct {
 	sdk            aws.Config
 	dynalite, moto string
 	db             *dynamodb.Client
+	tables         dynamo.Config
 }
 
 // table is a table that was created.
@@ -115,10 +119,11 @@ func newStores(t *testing.T) *stores {
 			t.Fatalf("storing the secret %s: %v", name, err)
 		}
 	}
-	s.Store = dynamo.New(dynamo.Config{
+	s.tables = dynamo.Config{
 		DynamoDB: s.db, Secrets: secrets, Registry: s.create(t, dynamo.Registry).name,
 		State: s.create(t, dynamo.State).name, Audit: s.create(t, dynamo.Audit).name,
-	})
+	}
+	s.Store = dynamo.New(s.tables)
 	s.seed(t)
 	return s
 }
@@ -158,14 +163,16 @@ func (s *stores) env() []string {
 	return []string{
 		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test",
 		"AWS_ENDPOINT_URL_DYNAMODB=" + s.dynalite, "AWS_ENDPOINT_URL_SECRETS_MANAGER=" + s.moto,
-		"RELAY_REGISTRY_TABLE=" + s.Registry, "RELAY_STATE_TABLE=" + s.State, "RELAY_AUDIT_TABLE=" + s.Store.Config.Audit,
+		"RELAY_REGISTRY_TABLE=" + s.tables.Registry, "RELAY_STATE_TABLE=" + s.tables.State, "RELAY_AUDIT_TABLE=" + s.tables.Audit,
 	}
 }
 
 // records are the newest records of the tenant, newest first.
 func (s *stores) records(t *testing.T) []audit.Record {
 	t.Helper()
-	records, _, err := s.Audit(context.WithoutCancel(t.Context()), audit.Filter{Tenant: tenant, Limit: audit.MaxPage})
+	records, _, err := s.Audit(context.WithoutCancel(t.Context()), audit.Filter{
+		Tenant: tenant, Limit: audit.MaxPage, Since: time.Now().Add(-time.Hour), // each day is 8 queries
+	})
 	if err != nil {
 		t.Fatalf("reading the audit trail: %v", err)
 	}

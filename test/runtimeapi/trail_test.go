@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,40 +38,66 @@ func TestTheTrailIsPublished(t *testing.T) {
 	if err := store.Final(t.Context(), final); err != nil {
 		t.Fatal(err)
 	}
-	batch := pump(t, streams)
+	batch, err := json.Marshal(pump(t, streams))
+	if err != nil {
+		t.Fatal(err)
+	}
 	log := &output{}
 	s := runtimeapi.Start(t, runtimeapi.Options{Bootstrap: build(t, "mcprelay/functions/audit"), Log: log})
 	if got := publish(t, s, batch); got != `{"batchItemFailures":[]}` {
 		t.Errorf("got %s, want no failures", got)
 	}
-	wantLines(t, log, []map[string]any{
-		{"msg": "call", "state": "intent", "call_id": begun.CallID, "server": "docs"},
-		{"msg": "call", "state": "final", "call_id": begun.CallID, "outcome": "answered", "reason": "ok"},
-		{"outcome": "answered", "calls": json.Number("1"), "duration_ms": json.Number("12.5"), "tool": "search"},
+	s.Kill()
+	wantLines(t, log, []any{
+		map[string]any{"msg": "call", "state": "intent", "call_id": begun.CallID, "server": "docs"},
+		map[string]any{"msg": "call", "state": "final", "call_id": begun.CallID, "outcome": "answered", "reason": "ok"},
+		map[string]any{"outcome": "answered", "calls": json.Number("1"), "duration_ms": json.Number("12.5"), "tool": "search"},
 	})
 }
 
-func TestARecordThatCannotBePublishedComesBackAlone(t *testing.T) {
-	poisoned := events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{
-		{EventID: "e-1", EventName: "INSERT", Change: events.DynamoDBStreamRecord{
-			SequenceNumber: "111", NewImage: map[string]events.DynamoDBAttributeValue{"pk": events.NewStringAttribute("T#acme")}}},
-		{EventID: "e-2", EventName: "INSERT", Change: events.DynamoDBStreamRecord{SequenceNumber: "222"}},
-	}}
-	log := &output{}
-	s := runtimeapi.Start(t, runtimeapi.Options{Bootstrap: build(t, "mcprelay/functions/audit"), Log: log})
-	if got := publish(t, s, poisoned); got != `{"batchItemFailures":[{"itemIdentifier":"111"}]}` {
-		t.Errorf("got %s, want the first record back", got)
+// TestEveryStreamEvent sends each event of events/audit to the real function.
+func TestEveryStreamEvent(t *testing.T) {
+	bootstrap := build(t, "mcprelay/functions/audit")
+	files, err := filepath.Glob("../../events/audit/*.want.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no events: %v", err)
 	}
-	wantLines(t, log, []map[string]any{{"msg": "a record was not published", "event": "e-1"}})
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".want.json")
+		t.Run(name, func(t *testing.T) {
+			var want struct {
+				Failures []string // sequence numbers that come back
+				Lines    []json.RawMessage
+			}
+			if err := json.Unmarshal(readFile(t, file), &want); err != nil {
+				t.Fatal(err)
+			}
+			log := &output{}
+			s := runtimeapi.Start(t, runtimeapi.Options{Bootstrap: bootstrap, Log: log})
+			var reply events.DynamoDBEventResponse
+			if err := json.Unmarshal([]byte(publish(t, s, readFile(t, strings.TrimSuffix(file, ".want.json")+".json"))), &reply); err != nil {
+				t.Fatal(err)
+			}
+			var failures []string
+			for _, failure := range reply.BatchItemFailures {
+				failures = append(failures, failure.ItemIdentifier)
+			}
+			if !slices.Equal(failures, want.Failures) {
+				t.Errorf("the records %q come back, want %q", failures, want.Failures)
+			}
+			s.Kill() // with it ends what it prints
+			var lines []any
+			for _, line := range want.Lines {
+				lines = append(lines, decode(t, line))
+			}
+			wantLines(t, log, lines)
+		})
+	}
 }
 
-func publish(t *testing.T, s *runtimeapi.Simulator, batch events.DynamoDBEvent) string {
+func publish(t *testing.T, s *runtimeapi.Simulator, batch []byte) string {
 	t.Helper()
-	text, err := json.Marshal(batch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reply, err := s.Invoke(t.Context(), text)
+	reply, err := s.Invoke(t.Context(), batch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +109,16 @@ func publish(t *testing.T, s *runtimeapi.Simulator, batch events.DynamoDBEvent) 
 	return strings.TrimSpace(string(body))
 }
 
-func wantLines(t *testing.T, log *output, want []map[string]any) {
+func readFile(t *testing.T, file string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func wantLines(t *testing.T, log *output, want []any) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) != len(want) {

@@ -20,7 +20,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -231,6 +230,3 @@ func (s *slowServer) wait(t *testing.T) {
 		t.Fatal("no call arrived")
 	}
 }
-
-// lines are what the processes printed, one JSON object each.
-func (w *world) lines() []string { return strings.Split(strings.TrimSpace(w.printed.String()), "\n") }

@@ -158,6 +158,7 @@ func allowed() []string {
 		"AuditRole Allow logs:CreateLogStream on " + attribute("AuditLogs", "Arn"),
 		"AuditRole Allow logs:PutLogEvents on " + attribute("AuditLogs", "Arn"),
 		"AuditRole Allow sqs:SendMessage on " + attribute("AuditFailures", "Arn"),
+		"RelayRole Allow dynamodb:GetItem on " + attribute("AuditTable", "Arn"),
 		"RelayRole Allow dynamodb:GetItem on " + attribute("RegistryTable", "Arn"),
 		"RelayRole Allow dynamodb:GetItem on " + attribute("StateTable", "Arn"),
 		"RelayRole Allow dynamodb:PutItem on " + attribute("AuditTable", "Arn"),
