@@ -131,12 +131,12 @@ func end(d *jsontext.Decoder) error {
 func syntax(r *report, file string, text []byte, err error) {
 	var where *jsontext.SyntacticError
 	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		r.add(file, "", "it ends in the middle of a JSON value")
 	case !errors.As(err, &where):
 		r.add(file, "", "%v", err)
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		r.add(file, pointed(where.JSONPointer), "it is there twice")
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		r.add(file, "", "it ends in the middle of a JSON value")
 	default:
 		line := 1 + bytes.Count(text[:min(int(where.ByteOffset), len(text))], []byte("\n"))
 		r.add(file, pointed(where.JSONPointer), "line %d is not valid JSON: %v", line, where.Err)

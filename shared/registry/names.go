@@ -77,7 +77,7 @@ func spelled(s, first, rest string, longest int) error {
 
 // ranges writes a set of characters for people.
 func ranges(set string) string {
-	return strings.NewReplacer(lower, "a-z ", upper, "A-Z ", digits, "0-9 ").Replace(set)
+	return strings.TrimSpace(strings.NewReplacer(lower, "a-z ", upper, "A-Z ", digits, "0-9 ").Replace(set))
 }
 
 func text(s string, longest int) error {
