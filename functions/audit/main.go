@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"os"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -16,7 +15,7 @@ import (
 )
 
 func main() {
-	failures := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	failures := audit.NewLog(os.Stderr)
 	lambda.Start(event.Batch(func(ctx context.Context, r events.DynamoDBEventRecord) error {
 		record, err := dynamo.FromStream(r.Change.NewImage)
 		if err == nil {

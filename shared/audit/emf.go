@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
 
 	"mcprelay/shared/call"
 )
@@ -19,8 +18,7 @@ const Namespace = "mcprelay"
 // A record that is published twice gives the same bytes.
 func Publish(ctx context.Context, w io.Writer, r Record) error {
 	var lines bytes.Buffer
-	own := &slog.HandlerOptions{ReplaceAttr: withoutOwnTime}
-	Log(ctx, slog.New(slog.NewJSONHandler(&lines, own)), r)
+	Log(ctx, NewLog(&lines), r)
 	if r.State == StateFinal {
 		if err := json.NewEncoder(&lines).Encode(metrics(r)); err != nil {
 			return err
@@ -28,14 +26,6 @@ func Publish(ctx context.Context, w io.Writer, r Record) error {
 	}
 	_, err := w.Write(lines.Bytes())
 	return err
-}
-
-// withoutOwnTime leaves the record's own time as the line's only one.
-func withoutOwnTime(groups []string, a slog.Attr) slog.Attr {
-	if len(groups) == 0 && a.Key == slog.TimeKey && a.Value.Kind() == slog.KindTime {
-		return slog.Attr{}
-	}
-	return a
 }
 
 // embedded is one line of embedded metrics. The only dimension is the outcome,
