@@ -1,15 +1,11 @@
 package auth_test
 
 import (
-	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"mcprelay/shared/auth"
 	"mcprelay/shared/call"
@@ -17,99 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
-
-// tokens is a store that counts what it is asked.
-type tokens struct {
-	mu      sync.Mutex
-	records map[string]token.Record
-	err     error
-	asked   []string
-}
-
-func (s *tokens) Token(_ context.Context, keyID string) (token.Record, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.asked = append(s.asked, keyID)
-	if s.err != nil {
-		return token.Record{}, s.err
-	}
-	if record, ok := s.records[keyID]; ok {
-		return record, nil
-	}
-	return token.Record{}, fmt.Errorf("reading a token: %w", token.ErrUnknown)
-}
-
-// change replaces the record of a key id.
-func (s *tokens) change(keyID string, f func(*token.Record)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	record := s.records[keyID]
-	f(&record)
-	s.records[keyID] = record
-}
-
-// clock is a time that only a test moves.
-type clock struct{ at time.Time }
-
-func (c *clock) now() time.Time { return c.at }
-
-// world is an authenticator and all that it depends on.
-type world struct {
-	store *tokens
-	clock *clock
-	auth  *auth.Authenticator
-	text  string // a service token in the store
-	keyID string
-}
-
-const configured = "dev-token-of-sixteen+"
-
-func newWorld(t *testing.T) *world {
-	t.Helper()
-	w := &world{store: &tokens{records: make(map[string]token.Record)}, clock: &clock{time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)}}
-	w.text, w.keyID = w.mint(t)
-	caller, err := auth.NewCaller(configured, call.Principal{Tenant: "acme", Subject: "dev", Kind: call.KindUser, Scopes: []call.Scope{call.ScopeCall}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.auth = auth.New(auth.Options{Tokens: w.store, Callers: []auth.Caller{caller}, Now: w.clock.now})
-	return w
-}
-
-// mint puts a new token into the store.
-func (w *world) mint(t *testing.T) (text, keyID string) {
-	t.Helper()
-	text, keyID, err := token.Mint(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.store.records[keyID] = token.Record{
-		KeyID: keyID, Hash: token.Hash(text), Tenant: "acme", Subject: "ci", Kind: call.KindServiceToken, Scopes: []call.Scope{call.ScopeCall, call.ScopeAuditRead},
-	}
-	return text, keyID
-}
-
-func bearer(s string) http.Header { return http.Header{"Authorization": {"Bearer " + s}} }
-
-func pair(id, secret string) http.Header {
-	return http.Header{auth.HeaderClientID: {id}, auth.HeaderClientSecret: {secret}}
-}
-
-// as wants the subject, or the reason where want begins with "!".
-func (w *world) as(t *testing.T, h http.Header, want string) {
-	t.Helper()
-	p, refusal := w.auth.Authenticate(t.Context(), h)
-	got := p.Subject
-	if refusal != nil {
-		got = "!" + string(refusal.Reason)
-		if p.Known() {
-			t.Errorf("a refusal came with the principal %+v", p)
-		}
-	}
-	if got != want {
-		t.Errorf("%v: got %s (%v), want %s", h, got, refusal, want)
-	}
-}
 
 func TestPrincipalOfAServiceToken(t *testing.T) {
 	w := newWorld(t)
@@ -269,92 +172,6 @@ func TestRecordsThatNameNobodyAreRefused(t *testing.T) {
 			w.store.change(w.keyID, change)
 			w.as(t, bearer(w.text), "!unauthenticated")
 		})
-	}
-}
-
-func TestExpiryCountsAtOnce(t *testing.T) {
-	w := newWorld(t)
-	w.store.change(w.keyID, func(r *token.Record) { r.Expires = w.clock.at.Add(5 * time.Second) })
-	w.as(t, bearer(w.text), "ci")
-	w.clock.at = w.clock.at.Add(5 * time.Second)
-	w.as(t, bearer(w.text), "!unauthenticated")
-	if len(w.store.asked) != 1 {
-		t.Errorf("the store was asked %d times, want 1", len(w.store.asked))
-	}
-}
-
-func TestRevocationCountsWithinTheCache(t *testing.T) {
-	w := newWorld(t)
-	w.as(t, bearer(w.text), "ci")
-	w.store.change(w.keyID, func(r *token.Record) { r.RevokedAt = w.clock.at })
-	w.clock.at = w.clock.at.Add(auth.CacheTTL - time.Nanosecond)
-	w.as(t, bearer(w.text), "ci")
-	w.clock.at = w.clock.at.Add(time.Nanosecond)
-	w.as(t, bearer(w.text), "!unauthenticated")
-	if len(w.store.asked) != 2 {
-		t.Errorf("the store was asked %d times, want 2", len(w.store.asked))
-	}
-}
-
-func TestUnknownKeyIDsAreKeptAsLong(t *testing.T) {
-	w := newWorld(t)
-	record := w.store.records[w.keyID]
-	delete(w.store.records, w.keyID)
-	w.as(t, bearer(w.text), "!unauthenticated")
-	w.as(t, bearer(w.text), "!unauthenticated")
-	if len(w.store.asked) != 1 {
-		t.Errorf("the store was asked %d times, want 1", len(w.store.asked))
-	}
-	w.store.records[w.keyID] = record
-	w.clock.at = w.clock.at.Add(auth.CacheTTL)
-	w.as(t, bearer(w.text), "ci")
-}
-
-func TestAStoreThatFailsIsSaidSoAndAskedAgain(t *testing.T) {
-	w := newWorld(t)
-	w.store.err = errors.New("throttled")
-	_, refusal := w.auth.Authenticate(t.Context(), bearer(w.text))
-	if refusal == nil || refusal.Reason != call.AuthUnavailable || !errors.Is(refusal, w.store.err) {
-		t.Errorf("got %v, want auth_unavailable", refusal)
-	}
-	w.store.err = nil
-	w.as(t, bearer(w.text), "ci")
-	w.store.err = errors.New("throttled")
-	w.clock.at = w.clock.at.Add(auth.CacheTTL)
-	w.as(t, bearer(w.text), "!auth_unavailable")
-	w.as(t, bearer(configured), "dev")
-}
-
-func TestAFloodOfInventedKeyIDsKeepsTokensInUse(t *testing.T) {
-	w := newWorld(t)
-	w.as(t, bearer(w.text), "ci")
-	for range 10_000 {
-		invented, _, err := token.Mint(rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, refusal := w.auth.Authenticate(t.Context(), bearer(invented)); refusal == nil {
-			t.Fatal("an invented token is accepted")
-		}
-	}
-	asked := len(w.store.asked)
-	w.as(t, bearer(w.text), "ci")
-	if len(w.store.asked) != asked {
-		t.Error("the token in use was asked for again")
-	}
-	if known, unknown := w.auth.Kept(); known != 1 || unknown > auth.MaxKept {
-		t.Errorf("%d records and %d key ids are kept, want 1 and at most %d", known, unknown, auth.MaxKept)
-	}
-}
-
-func TestRecordsAreBounded(t *testing.T) {
-	w := newWorld(t)
-	for range auth.MaxKept + 10 {
-		text, _ := w.mint(t)
-		w.as(t, bearer(text), "ci")
-	}
-	if known, _ := w.auth.Kept(); known > auth.MaxKept {
-		t.Errorf("%d records are kept, want at most %d", known, auth.MaxKept)
 	}
 }
 

@@ -16,7 +16,7 @@ type Caller struct {
 }
 
 // MinimumToken is the least length of a configured caller's token, in
-// characters (DESIGN 5).
+// characters.
 const MinimumToken = 16
 
 // NewCaller makes a caller of the token that it will present: at least

@@ -8,9 +8,10 @@ import (
 )
 
 const (
-	// HeaderClientID and HeaderClientSecret carry a credential for clients
-	// that cannot set Authorization.
-	HeaderClientID     = "X-Relay-Client-Id"
+	// HeaderClientID names the key id or the subject of a credential, for
+	// clients that cannot set Authorization.
+	HeaderClientID = "X-Relay-Client-Id"
+	// HeaderClientSecret carries the token beside it.
 	HeaderClientSecret = "X-Relay-Client-Secret"
 
 	authorization = "Authorization"
@@ -67,7 +68,7 @@ func bearer(value string) (string, *call.Refusal) {
 }
 
 // single gives the one value of a header. A comma is refused like a second
-// header: gateways join repeated headers with it (SECURITY 4.1).
+// header: gateways join repeated headers with it.
 func single(h http.Header, name string) (string, *call.Refusal) {
 	values := h[name]
 	switch {

@@ -11,7 +11,8 @@ import (
 
 const (
 	// CacheTTL is the longest that a token's record, or the lack of one, is
-	// used without asking the store again (DESIGN 4).
+	// used without asking the store again: the longest that a revocation can
+	// take to be heard of.
 	CacheTTL = 15 * time.Second
 
 	// maxKept bounds the records that are kept, and apart from them the key

@@ -11,7 +11,7 @@ import (
 )
 
 // maxItem bounds a document, in bytes. A store keeps it as one item of at most
-// 350 KB (DESIGN 7), beside its keys.
+// 350 KB, beside its keys.
 const maxItem = 300_000
 
 // Build makes a tenant of what a store keeps of it. The settings that no

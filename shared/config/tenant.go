@@ -5,7 +5,7 @@ import (
 )
 
 // maxServers bounds the servers that one tenant registers. They are loaded by
-// one query (DESIGN 7).
+// one query.
 const maxServers = 256
 
 // parts is a registration taken apart: what a file holds in one value, a store

@@ -33,13 +33,14 @@ type Limit struct {
 const (
 	mebibyte = 1 << 20
 
-	// DefaultMaxServers and CapMaxServers bound the servers that are offered
-	// to one caller (max_servers, FEATURES 13).
+	// DefaultMaxServers is how many servers are offered to one caller where
+	// max_servers is not set.
 	DefaultMaxServers = 8
-	CapMaxServers     = 64
+	// CapMaxServers is the most that max_servers may be.
+	CapMaxServers = 64
 )
 
-// ServerLimits lists the limits of a server, with the numbers of FEATURES 13.
+// ServerLimits lists the limits of a server.
 func ServerLimits() []Limit {
 	return []Limit{
 		{"startup_timeout_ms", 10_000, 1, 30_000, func(l *Limits, n int64) { l.StartupTimeout = milliseconds(n) }},

@@ -13,7 +13,7 @@ const (
 	digits  = "0123456789"
 	letters = lower + upper
 
-	maxServerName = 32  // FEATURES 61b
+	maxServerName = 32  // leaves room for a tool's name behind it within 128
 	maxName       = 64  // tenants, references and budget classes: parts of keys and rules
 	maxTool       = 128 // MCP 2025-11-25, server/tools, tool names
 	maxSubject    = 256 // OpenID Connect Core section 2 has 255 for sub

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// TTL is how long a value is used without asking its source again
-	// (FEATURES 29). Up to [Jitter] of it is taken off by chance, so that the
+	// TTL is how long a value is used without asking its source again, at most.
+	TTL = 5 * time.Minute
+	// Jitter is how much is taken off the TTL by chance, at most, so that the
 	// processes of a fleet do not ask all at once.
-	TTL    = 5 * time.Minute
 	Jitter = 30 * time.Second
 
 	// StaleFor is how old a value may grow while its source cannot be asked.
