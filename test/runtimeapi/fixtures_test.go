@@ -147,6 +147,9 @@ func checkLines(t *testing.T, w *world) {
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			t.Errorf("a line that is not JSON was printed: %q", line)
 		}
+		if strings.Count(line, `"time":`) != 1 {
+			t.Errorf("a line has another number of times than one: %s", line)
+		}
 		if l.Msg == "call" && l.State == "final" {
 			printed = append(printed, fmt.Sprintf("%s %s %s", l.CallID, l.Outcome, l.Reason))
 		}
