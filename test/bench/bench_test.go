@@ -52,7 +52,7 @@ func TestAQuickRunGoesEveryWay(t *testing.T) {
 
 func checkFigures(t *testing.T, r report) {
 	t.Helper()
-	if want := len(plan()) * len(targets()); len(r.Figures) != want {
+	if want := len(plan(true)) * len(targets()); len(r.Figures) != want {
 		t.Errorf("got %d figures, want %d", len(r.Figures), want)
 	}
 	for _, f := range r.Figures {
@@ -81,7 +81,7 @@ func checkFigures(t *testing.T, r report) {
 func checkCounters(t *testing.T, r report) {
 	t.Helper()
 	perTarget := 0
-	for _, row := range plan() {
+	for _, row := range plan(true) {
 		calls := share(quickCalls, row.setup)
 		perTarget += (calls + warmup(calls)) * row.Clients
 	}
@@ -142,7 +142,7 @@ func TestQuantiles(t *testing.T) {
 }
 
 func TestTheTextNamesEveryTarget(t *testing.T) {
-	rows := plan()
+	rows := plan(false)
 	for _, r := range rows {
 		for _, target := range targets() {
 			r.results[target] = []load.Result{{Elapsed: time.Second, Latencies: []time.Duration{time.Millisecond}}}
@@ -152,6 +152,9 @@ func TestTheTextNamesEveryTarget(t *testing.T) {
 	r := newReport(options{rounds: 1}, rows, []allocs{{"relay", large, 12, 34}}, map[string]int{"tools/call": 7, "initialize": 2}, 5)
 	if err := r.writeText(&out); err != nil {
 		t.Fatal(err)
+	}
+	if len(rows) != 8 {
+		t.Errorf("got %d setups, want every transport with every payload and number of clients", len(rows))
 	}
 	for _, want := range append(targets(), "plain", "tls", "64 B", "256 KiB", "1000", "counted 7 calls", "2 other POSTs", "the 5 calls") {
 		if !strings.Contains(out.String(), want) {

@@ -25,7 +25,7 @@ type options struct {
 
 // The sizes of a quick run: enough to go every way once, too few to judge by.
 const (
-	quickCalls  = 40
+	quickCalls  = 20
 	quickRounds = 1
 )
 
