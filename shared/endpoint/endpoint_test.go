@@ -180,7 +180,9 @@ func TestPrivateNamesNeedTheOption(t *testing.T) {
 func TestQueryMayNotCarryACredential(t *testing.T) {
 	for _, name := range []string{
 		"api_key", "apikey", "key", "token", "access_token", "secret", "password", "sig", // the list of SECURITY 0.4
-		"API_KEY", "apiKey", "x-api-key", "tavilyApiKey", "client_secret", "X-Amz-Security-Token", "to%6ben", "subscription-key", "auth",
+		"API_KEY", "apiKey", "x-api-key", "tavilyApiKey", "client_secret", "X-Amz-Security-Token", "to%6ben", "subscription-key",
+		"auth", "authorization", "bearer", "jwt", "pwd", "pass", "passphrase", "accessKey", "secret_key", "private-key", "passwd",
+		"X-Amz-Signature", "X-Amz-Credential", "credentials", "+key",
 	} {
 		err := func() error {
 			_, err := endpoint.Parse("https://mcp.example.com/mcp?a=1&"+name+"=hunter2hunter2", endpoint.Options{})
@@ -224,6 +226,35 @@ func TestSecondSpellingsAreRefused(t *testing.T) {
 	} {
 		if got := rule(t, text, endpoint.Options{}); got != want {
 			t.Errorf("%s: rule %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestEveryLawfulCharacterPasses(t *testing.T) {
+	for _, text := range []string{
+		"https://abcdefghijklm.nopqrstuvwxyz-0123456789.com/",
+		"https://mcp.example.com/ABCxyz0189-._~$&+,;=:@",
+		"https://mcp.example.com/a?AZaz09-._~!$&'()*+,=:@/?",
+		"https://0a.9.z/", "https://a--b.com/", "https://a-b-c.com/",
+		"https://mcp.example.com:1/", "https://mcp.example.com:65535/", "https://mcp.example.com:444/",
+	} {
+		if got := rule(t, text, endpoint.Options{}); got != "" {
+			t.Errorf("%s: rule %q, want none", text, got)
+		}
+	}
+}
+
+func TestErrorsTellTheOperatorWhatToWrite(t *testing.T) {
+	for _, text := range []string{
+		"", "http://a.com/", "https://A.com/", "https://a.com./", "https://a/", "https://a..com/", "https://a_b.com/", "https://ab--c.com/",
+		"https://xn--a.com/", "https://a.1/", "https://a.local/", "https://1.1.1.1/", "https://a.com:443/", "https://a.com/../", "https://a.com?x",
+		"https://a.com/?", "https://a.com/?key=1", "https://a.com/#", "https://u@a.com/", "https:///", "https://?", "https://[", " ",
+		"https://a.com/" + strings.Repeat("a", 2048), "https://" + strings.Repeat("a.", 130) + "com/",
+	} {
+		_, err := endpoint.Parse(text, endpoint.Options{})
+		var broken *endpoint.Error
+		if !errors.As(err, &broken) || len(broken.Hint) < 15 || broken.Hint == "the endpoint is not allowed" || err.Error() != broken.Rule+": "+broken.Hint {
+			t.Errorf("%.40q: %v", text, err)
 		}
 	}
 }
