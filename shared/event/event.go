@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -47,9 +48,9 @@ const (
 
 // Options of a [Handler]. The zero value is usable.
 type Options struct {
-	// Refuse renders what the adapter itself refuses; nil answers with
-	// problem+json (RFC 9457). Method and path of the request are set, header
-	// and body may not be.
+	// Refuse renders what the adapter itself refuses; nil answers with a
+	// constant in the form of the path's face. Method and path of the request
+	// are set, header and body may not be.
 	Refuse func(http.ResponseWriter, *http.Request, *call.Refusal)
 	// Log takes one line for each panic: its type and stack, never its value.
 	// nil keeps silent.
@@ -61,7 +62,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Refuse == nil {
-		o.Refuse = problem
+		o.Refuse = answer
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -103,13 +104,20 @@ func bounded(ctx context.Context, reserve time.Duration) (context.Context, conte
 	return context.WithCancel(ctx)
 }
 
-// problem renders a refusal that came before any handler (RFC 9457).
-func problem(w http.ResponseWriter, _ *http.Request, refusal *call.Refusal) {
+// answer renders a refusal that came before any handler: a JSON-RPC error where
+// the path is an MCP endpoint, problem+json (RFC 9457) elsewhere.
+func answer(w http.ResponseWriter, r *http.Request, refusal *call.Refusal) {
 	row := refusal.Row()
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(row.Status)
-	_ = json.NewEncoder(w).Encode(map[string]any{
+	contentType, reply := "application/problem+json", map[string]any{
 		"title": row.Sentence, "status": row.Status, "reason": row.Reason,
 		"stage": row.Stage, "outcome": row.Outcome, "effect": row.Impact,
-	})
+	}
+	if strings.HasSuffix(r.URL.Path, "/mcp") {
+		data := map[string]any{"reason": row.Reason, "stage": row.Stage, "effect": row.Impact}
+		failure := map[string]any{"code": row.Code, "message": string(row.Stage) + ": " + row.Sentence, "data": data}
+		contentType, reply = "application/json", map[string]any{"jsonrpc": "2.0", "id": nil, "error": failure}
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(row.Status)
+	_ = json.NewEncoder(w).Encode(reply)
 }

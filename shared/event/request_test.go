@@ -235,3 +235,17 @@ func TestTheBoundsThemselvesPass(t *testing.T) {
 		t.Errorf("a lawful comma was refused with %d", status)
 	}
 }
+
+func TestRefusalsHaveTheFormOfTheFace(t *testing.T) {
+	twice := map[string][]string{"Authorization": {"a", "b"}}
+	for path, want := range map[string]string{
+		"/v1/servers/docs/mcp": `{"error":{"code":-32600,"data":{"effect":"none","reason":"bad_request","stage":"parse"},` +
+			`"message":"parse: the body is not one valid JSON-RPC request"},"id":null,"jsonrpc":"2.0"}`,
+		"/v1/servers/docs/tools/search": `{"effect":"none","outcome":"rejected","reason":"bad_request","stage":"parse",` +
+			`"status":400,"title":"the body is not one valid JSON-RPC request"}`,
+	} {
+		if _, status, reply := deliver(t, post(path, "{}", twice)); status != 400 || reply != want+"\n" {
+			t.Errorf("%s: got %d %s, want 400 %s", path, status, reply, want)
+		}
+	}
+}
