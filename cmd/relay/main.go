@@ -19,14 +19,12 @@ const (
 	exitUsage   = 2
 )
 
-func main() {
+func main() { os.Exit(run(os.Args[1:])) }
+
+// run executes the command until it ends or is interrupted, and gives its exit code.
+func run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:]))
-}
-
-// run executes the command and gives its exit code.
-func run(ctx context.Context, args []string) int {
 	command := root()
 	command.SetArgs(args)
 	err := command.ExecuteContext(ctx)

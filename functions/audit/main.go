@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"os"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -15,7 +16,7 @@ import (
 )
 
 func main() {
-	failures := audit.NewLog(os.Stderr)
+	failures := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	lambda.Start(event.Batch(func(ctx context.Context, r events.DynamoDBEventRecord) error {
 		record, err := dynamo.FromStream(r.Change.NewImage)
 		if err == nil {

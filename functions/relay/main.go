@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"log"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -12,7 +13,6 @@ import (
 	aws "github.com/aws/aws-sdk-go-v2/config"
 
 	"mcprelay/shared/app"
-	"mcprelay/shared/audit"
 	"mcprelay/shared/config"
 	"mcprelay/shared/event"
 	"mcprelay/shared/store/dynamo"
@@ -25,7 +25,7 @@ func main() {
 		log.Fatal("relay: an AWS configuration with a region, RELAY_REGISTRY_TABLE, RELAY_STATE_TABLE and RELAY_AUDIT_TABLE must be set")
 	}
 	tables.DynamoDB, tables.Secrets = dynamo.Clients(sdk)
-	store, lines := dynamo.New(tables), audit.NewLog(os.Stdout)
+	store, lines := dynamo.New(tables), slog.New(slog.NewJSONHandler(os.Stdout, nil))
 	relay, err := app.New(app.Options{
 		Registry: app.NewStoredRegistry(store, config.Options{}, time.Now),
 		Tokens:   store, Sessions: store, Recorder: store, Secrets: store.Secret, Log: lines,

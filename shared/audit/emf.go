@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 
 	"mcprelay/shared/call"
 )
@@ -18,7 +19,7 @@ const Namespace = "mcprelay"
 // A record that is published twice gives the same bytes.
 func Publish(ctx context.Context, w io.Writer, r Record) error {
 	var lines bytes.Buffer
-	Log(ctx, NewLog(&lines), r)
+	Log(ctx, slog.New(slog.NewJSONHandler(&lines, nil)), r)
 	if r.State == StateFinal {
 		if err := json.NewEncoder(&lines).Encode(metrics(r)); err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"mcprelay/shared/call"
-	"mcprelay/shared/policy"
 	"mcprelay/shared/relay"
 	"mcprelay/shared/wire"
 )
@@ -99,7 +98,7 @@ func (f *Front) offered(r *http.Request, q request, answer relay.Answer) ([]json
 		return tools, nil
 	}
 	for _, tool := range answer.Tools {
-		if !policy.Offers(tenant.Rules, relay.Target(tenant, server, tool.Name)) {
+		if !relay.Offers(tenant, server, tool.Name) {
 			continue
 		}
 		descriptor, err := tool.Renamed(server.Offered(tool.Name))

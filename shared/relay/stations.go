@@ -71,7 +71,7 @@ func (r *Relay) policy(ctx context.Context, c call.Call, t *trail) (plan, *call.
 		}
 		p.tool = tool
 	}
-	p.decision, refusal = policy.Decide(tenant.Rules, c.Operation, Target(tenant, server, p.tool))
+	p.decision, refusal = policy.Decide(tenant.Rules, c.Operation, target(tenant, server, p.tool))
 	t.record.Decide(p.tool, p.decision)
 	return p, refusal
 }
@@ -88,17 +88,23 @@ func Server(tenant *registry.Tenant, name string) (*registry.Server, *call.Refus
 	return server, nil
 }
 
-// Target is what the policy is asked about: a tool of a server, or with an
+// target is what the policy is asked about: a tool of a server, or with an
 // empty tool the server itself.
-func Target(tenant *registry.Tenant, server *registry.Server, tool string) policy.Target {
-	target := policy.Target{Server: server.Name, ReversedHost: server.Endpoint.ReversedHost(), Tool: tool, Effect: call.EffectRead}
+func target(tenant *registry.Tenant, server *registry.Server, tool string) policy.Target {
+	asked := policy.Target{Server: server.Name, ReversedHost: server.Endpoint.ReversedHost(), Tool: tool, Effect: call.EffectRead}
 	if tool != "" {
-		target.Effect = server.Effect(tool)
+		asked.Effect = server.Effect(tool)
 	}
 	for _, ref := range server.Auth.References() {
-		target.References = append(target.References, policy.Reference{Name: ref, Shared: tenant.Shared(ref)})
+		asked.References = append(asked.References, policy.Reference{Name: ref, Shared: tenant.Shared(ref)})
 	}
-	return target
+	return asked
+}
+
+// Offers reports whether a tool is shown to callers: what hidden and missing
+// tools have in common is that they are not.
+func Offers(tenant *registry.Tenant, server *registry.Server, tool string) bool {
+	return policy.Offers(tenant.Rules, target(tenant, server, tool))
 }
 
 // intent: recorded before anything is sent. Calls classified as read leave a
