@@ -80,9 +80,9 @@ const (
 	MaxPreview = 256 // of the arguments; an item stays far below 350 KB
 )
 
-// Arguments notes the arguments as the tenant wants them kept: "preview"
-// (masked by mask, cut), "digest" (SHA-256) or "none".
-func (r *Record) Arguments(arguments json.RawMessage, mode string, mask func([]byte) ([]byte, int)) {
+// Arguments notes the arguments as the tenant wants them kept: "preview" (cut,
+// after begin has masked that many bytes of them), "digest" (SHA-256) or "none".
+func (r *Record) Arguments(arguments json.RawMessage, mode string, begin func([]byte, int) []byte) {
 	if len(arguments) == 0 {
 		return
 	}
@@ -92,8 +92,7 @@ func (r *Record) Arguments(arguments json.RawMessage, mode string, mask func([]b
 		sum := sha256.Sum256(arguments)
 		r.ArgumentsDigest = hex.EncodeToString(sum[:])
 	default:
-		masked, _ := mask(arguments)
-		r.ArgumentsPreview = cut(string(masked), MaxPreview)
+		r.ArgumentsPreview = cut(string(begin(arguments, MaxPreview+1)), MaxPreview)
 	}
 }
 

@@ -65,6 +65,22 @@ func (m *Masker) Bytes(b []byte) ([]byte, int) {
 	return b, total
 }
 
+// Begin masks the beginning of b: it looks at no more than is needed to give n
+// masked bytes, or fewer where much of it is masked. No part of a form that
+// lies across the end of what it looked at is left.
+func (m *Masker) Begin(b []byte, n int) []byte {
+	longest := 0
+	if m != nil {
+		longest = m.most
+	}
+	if window := n + 2*longest; len(b) > window {
+		masked, _ := m.Bytes(b[:window])
+		return masked[:max(0, len(masked)-longest)]
+	}
+	masked, _ := m.Bytes(b)
+	return masked
+}
+
 // Text masks s, for logs and errors.
 func (m *Masker) Text(s string) string {
 	masked, n := m.Bytes([]byte(s))

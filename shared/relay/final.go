@@ -9,9 +9,7 @@ import (
 	"mcprelay/shared/audit"
 	"mcprelay/shared/call"
 	"mcprelay/shared/exchange"
-	"mcprelay/shared/redact"
 	"mcprelay/shared/registry"
-	"mcprelay/shared/secret"
 )
 
 // answered turns a reply into an answer. A result that asks for input is
@@ -30,26 +28,17 @@ func answered(reply exchange.Reply) (Answer, *call.Refusal) {
 
 // redacted masks every form of every secret that the call sent.
 func redacted(a Answer, t *trail) Answer {
-	masker := t.masker()
 	for _, text := range []*json.RawMessage{&a.Result, &a.Error} {
-		masked, n := masker.JSON(*text)
+		masked, n := t.masker.JSON(*text)
 		*text = masked
 		t.record.Masked += n
 	}
 	for i := range a.Tools {
-		masked, n := masker.JSON(a.Tools[i].Raw)
+		masked, n := t.masker.JSON(a.Tools[i].Raw)
 		a.Tools[i].Raw = masked
 		t.record.Masked += n
 	}
 	return a
-}
-
-func (t *trail) masker() *redact.Masker {
-	var values []secret.Value
-	for _, binding := range t.bindings {
-		values = append(values, binding.Values()...)
-	}
-	return redact.New(values...)
 }
 
 func noteFacts(record *audit.Record, f exchange.Facts) {
@@ -69,11 +58,11 @@ func noteFacts(record *audit.Record, f exchange.Facts) {
 // withholds nothing: its log line carries it, marked.
 func (r *Relay) final(ctx context.Context, t trail, p plan, a Answer, refusal *call.Refusal) (Answer, *call.Refusal) {
 	record := t.record
-	record.Arguments(p.call.Arguments, argumentsMode(p, t), t.masker().Bytes)
+	record.Arguments(p.call.Arguments, argumentsMode(p, t), t.masker.Begin)
 	if refusal != nil {
 		refusal.Explain = p.tenant != nil && p.tenant.Settings.ExplainRefusals
 		record.Refuse(refusal)
-		masked, _ := t.masker().Bytes([]byte(record.Detail))
+		masked, _ := t.masker.Bytes([]byte(record.Detail))
 		record.Detail = string(masked)
 	} else {
 		record.Answer(answerReason(a))
@@ -108,19 +97,22 @@ func argumentsMode(p plan, t trail) string {
 		return registry.ArgumentsDigest
 	}
 	mode := p.tenant.Settings.AuditArguments
-	if mode != registry.ArgumentsNone && len(t.bindings) == 0 && len(p.server.Auth.References()) > 0 {
+	if mode != registry.ArgumentsNone && len(t.values) == 0 && len(p.server.Auth.References()) > 0 {
 		return registry.ArgumentsDigest
 	}
 	return mode
 }
 
-// write makes the final durable and leaves the canonical line, last.
+// write makes the final durable and leaves the canonical line. The line is
+// written while the store works, since both take about as long.
 func (r *Relay) write(ctx context.Context, record audit.Record) {
 	bounded, cancel := detached(ctx)
 	defer cancel()
-	if err := r.Recorder.Final(bounded, record); err != nil {
+	stored := make(chan error, 1)
+	go func() { stored <- r.Recorder.Final(bounded, record) }()
+	audit.Log(ctx, r.Log, record)
+	if err := <-stored; err != nil {
 		r.Log.LogAttrs(ctx, slog.LevelError, "final_unwritten", slog.String("call_id", record.CallID))
 		r.refused.unwritten.Add(1)
 	}
-	audit.Log(ctx, r.Log, record)
 }

@@ -16,6 +16,7 @@ import (
 	"mcprelay/shared/call"
 	"mcprelay/shared/egress"
 	"mcprelay/shared/exchange"
+	"mcprelay/shared/redact"
 	"mcprelay/shared/registry"
 	"mcprelay/shared/secret"
 )
@@ -49,6 +50,7 @@ type Config struct {
 type Relay struct {
 	Config
 	refused refusals
+	maskers redact.Maskers
 }
 
 // New makes a relay.

@@ -13,6 +13,7 @@ import (
 	"mcprelay/shared/egress"
 	"mcprelay/shared/exchange"
 	"mcprelay/shared/policy"
+	"mcprelay/shared/redact"
 	"mcprelay/shared/registry"
 	"mcprelay/shared/secret"
 	"mcprelay/shared/session"
@@ -30,9 +31,9 @@ type plan struct {
 
 // trail is what the stations leave behind for the final.
 type trail struct {
-	record   audit.Record
-	intended bool
-	bindings []secret.Binding // every version that was sent
+	record audit.Record
+	values []secret.Value // every version that was sent
+	masker *redact.Masker // of values; nil masks nothing
 }
 
 // Answer is what an upstream answered. Result and Error are its bytes, masked.
@@ -121,7 +122,6 @@ func (r *Relay) intent(ctx context.Context, p plan, t *trail) *call.Refusal {
 	if err := r.Recorder.Intent(bounded, record); err != nil {
 		return &call.Refusal{Reason: call.AuditUnavailable, Detail: "the intent could not be written", Err: err}
 	}
-	t.intended = true
 	return nil
 }
 
@@ -147,7 +147,8 @@ func (r *Relay) bind(ctx context.Context, p plan, t *trail, read readSecret) (se
 	if refusal != nil {
 		return secret.Binding{}, refusal
 	}
-	t.bindings = append(t.bindings, binding)
+	t.values = append(t.values, binding.Values()...)
+	t.masker = r.maskers.For(t.values...)
 	for _, use := range binding.Uses() {
 		t.record.Secrets = append(t.record.Secrets, audit.SecretUse{Ref: use.Ref, Version: use.Version})
 	}
