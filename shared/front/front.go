@@ -122,18 +122,24 @@ func (f *Front) admit(r *http.Request, c *call.Call) *call.Refusal {
 }
 
 // readContext reads the optional headers of a call.
-func readContext(r *http.Request, c *call.Call) *call.Refusal {
-	for name, field := range map[string]*string{"X-Relay-Run": &c.Run, "Traceparent": &c.Traceparent} {
-		values := r.Header.Values(name)
-		if len(values) == 0 {
-			continue
-		}
-		if len(values) > 1 || len(values[0]) > MaxHeaderText || wire.HeaderValue(values[0]) != nil {
-			return call.Refuse(call.BadRequest, "header %s is repeated, too long or malformed", name)
-		}
-		*field = values[0]
+func readContext(r *http.Request, c *call.Call) (refusal *call.Refusal) {
+	if c.Run, refusal = headerText(r, "X-Relay-Run"); refusal != nil {
+		return refusal
 	}
-	return nil
+	c.Traceparent, refusal = headerText(r, "Traceparent")
+	return refusal
+}
+
+// headerText is the value of a header that may be given once; empty for none.
+func headerText(r *http.Request, name string) (string, *call.Refusal) {
+	values := r.Header[name]
+	if len(values) == 0 {
+		return "", nil
+	}
+	if len(values) > 1 || len(values[0]) > MaxHeaderText || wire.HeaderValue(values[0]) != nil {
+		return "", call.Refuse(call.BadRequest, "header %s is repeated, too long or malformed", name)
+	}
+	return values[0], nil
 }
 
 // BodyBudget bounds the reading of a request's body.

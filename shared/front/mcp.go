@@ -155,8 +155,11 @@ func (f *Front) unknownMethod(w http.ResponseWriter, r *http.Request, q request)
 	writeRPCRefusal(w, q.call, q.ID, status, refusal)
 }
 
+// envelopeSize is what a reply has around its id and its result, in bytes.
+const envelopeSize = 64
+
 func (f *Front) result(w http.ResponseWriter, q request, result json.RawMessage) {
-	writeBytes(w, http.StatusOK, "application/json", wire.AppendResult(nil, q.ID, result))
+	writeBytes(w, http.StatusOK, "application/json", wire.AppendResult(make([]byte, 0, len(result)+len(q.ID.Raw())+envelopeSize), q.ID, result))
 }
 
 // serverInfo is the relay's own, on both eras.
