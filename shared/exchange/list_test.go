@@ -157,7 +157,7 @@ func TestListObeysTheLimitsOfItsServer(t *testing.T) {
 func TestListOfACallerThatLeavesIsCancelled(t *testing.T) {
 	gone := make(chan error, 1)
 	p := newPeer(t, modern(silent("", gone)))
-	_, _, err := process(t, nil).List(soon(t, 60e6), request(t, p.url))
+	_, _, err := process(t, nil).List(soon(t, patience), request(t, p.url))
 	if refusal := refusalOf(t, err); refusal.Reason != call.ListFailed || !strings.Contains(refusal.Detail, "head_timeout") {
 		t.Errorf("got %v", refusal)
 	}

@@ -13,6 +13,10 @@ import (
 	"mcprelay/shared/session"
 )
 
+// patience is how long the tests wait for what does not come: enough for a
+// busy machine to connect and to read a head in.
+const patience = 400 * time.Millisecond
+
 // silent reads the request, says begin, and then waits for the relay to go.
 // What it tells is how the connection ended.
 func silent(begin string, gone chan<- error) script {
@@ -75,10 +79,11 @@ func TestEndOfTimeIsNamedByWhatWasWaitedFor(t *testing.T) {
 	gone := make(chan error, 64)
 	for name, tc := range waiting(gone) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := newPeer(t, modern(tc.answer))
 			s := newStore()
 			knows(s, session.Modern)
-			ctx, cancel := context.WithTimeoutCause(t.Context(), 60*time.Millisecond, errors.New("budget spent"))
+			ctx, cancel := context.WithTimeoutCause(t.Context(), patience, errors.New("budget spent"))
 			defer cancel()
 			reply, err := process(t, s).Call(ctx, request(t, p.url))
 			refusal := refusalOf(t, err)
@@ -126,14 +131,15 @@ func TestOpeningThatTakesTooLong(t *testing.T) {
 				continue // the body of its reply is not waited for
 			}
 			t.Run(method+" "+name, func(t *testing.T) {
+				t.Parallel()
 				p := handshakePeer(t, handshake{method: silent(begin, gone)})
 				for _, limit := range []string{"opening", "call"} {
 					s := newStore()
 					r, ctx := request(t, p.url), t.Context()
 					if limit == "opening" {
-						r.Open = 100 * time.Millisecond
+						r.Open = patience
 					} else {
-						ctx = soon(t, 100*time.Millisecond)
+						ctx = soon(t, patience)
 					}
 					reply, err := process(t, s).Call(ctx, r)
 					refusal := refusalOf(t, err)
@@ -194,9 +200,12 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
 		conn, err := listener.Accept()
 		if err == nil {
+			_, _ = conn.Read(make([]byte, 1))
+			cancel(context.DeadlineExceeded)
 			<-t.Context().Done()
 			conn.Close()
 		}
@@ -205,7 +214,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 	knows(s, session.Modern)
 	r := request(t, "http://"+listener.Addr().String()+"/mcp")
 	r.Arguments = json.RawMessage(`{"a":"` + strings.Repeat("x", 32<<20) + `"}`)
-	reply, err := process(t, s).Call(soon(t, 100*time.Millisecond), r)
+	reply, err := process(t, s).Call(ctx, r)
 	refusal := refusalOf(t, err)
 	if refusal.Reason != call.HeadTimeout || refusal.MayHaveRun() != call.ImpactUnknown || reply.Facts.Posts != 1 || reply.Facts.BytesOut == 0 {
 		t.Errorf("got %v with %s, %+v", refusal, refusal.MayHaveRun(), reply.Facts)
