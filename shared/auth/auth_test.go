@@ -239,6 +239,18 @@ func TestTokensOfConfiguredCallers(t *testing.T) {
 	}
 }
 
+// A caller whose token no header can carry without doubt stays outside, even
+// if the configuration let it in.
+func TestTokensOfDoubtAreRefused(t *testing.T) {
+	p := call.Principal{Tenant: "acme", Subject: "dev", Kind: call.KindUser}
+	for _, s := range []string{"abcdefgh,12345678", "abcdefgh 12345678", "abcdefgh\t12345678", "abcdefgh12345678\xe9"} {
+		a := auth.New(auth.Options{Callers: []auth.Caller{{Hash: token.Hash(s), Principal: p}}})
+		if got, refusal := a.Authenticate(t.Context(), bearer(s)); refusal == nil {
+			t.Errorf("%q is accepted as %+v", s, got)
+		}
+	}
+}
+
 func TestManyRequestsAtOnce(t *testing.T) {
 	w := newWorld(t)
 	var all sync.WaitGroup

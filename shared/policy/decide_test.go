@@ -201,6 +201,11 @@ func TestZeroValuesRefuse(t *testing.T) {
 	if _, refusal := policy.Decide(everything, "", whole); refusal == nil {
 		t.Error("the zero operation is allowed")
 	}
+	for name, target := range map[string]policy.Target{"no host": {Server: "docs"}, "no server": {ReversedHost: "com"}} {
+		if _, refusal := policy.Decide(everything, call.OperationDiscover, target); refusal == nil {
+			t.Errorf("%s is allowed by mcp.*", name)
+		}
+	}
 }
 
 func TestAskSaysWhatWouldPermitIt(t *testing.T) {

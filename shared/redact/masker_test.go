@@ -47,15 +47,16 @@ func TestEveryFormIsMasked(t *testing.T) {
 		return strings.TrimSpace(b.String())
 	}
 	forms := map[string]func(s string) string{
-		"raw":                 func(s string) string { return s },
-		"query":               url.QueryEscape,
-		"query, lower case":   func(s string) string { return lowerHex(url.QueryEscape(s)) },
-		"path":                url.PathEscape,
-		"path, lower case":    func(s string) string { return lowerHex(url.PathEscape(s)) },
-		"encodeURIComponent":  func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") },
-		"json":                func(s string) string { return plain(s) },
-		"json for html":       func(s string) string { return html(s) },
-		"json, slash escaped": func(s string) string { return strings.ReplaceAll(plain(s), "/", `\/`) },
+		"raw":                       func(s string) string { return s },
+		"query":                     url.QueryEscape,
+		"query, lower case":         func(s string) string { return lowerHex(url.QueryEscape(s)) },
+		"path":                      url.PathEscape,
+		"path, lower case":          func(s string) string { return lowerHex(url.PathEscape(s)) },
+		"encodeURIComponent":        func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") },
+		"uri component, lower case": func(s string) string { return lowerHex(strings.ReplaceAll(url.QueryEscape(s), "+", "%20")) },
+		"json":                      func(s string) string { return plain(s) },
+		"json for html":             func(s string) string { return html(s) },
+		"json, slash escaped":       func(s string) string { return strings.ReplaceAll(plain(s), "/", `\/`) },
 		"json as gson": func(s string) string {
 			return strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "'", `\u0027`, "=", `\u003d`).Replace(plain(s))
 		},
@@ -116,8 +117,9 @@ func TestBase64IsMaskedAtEveryAlignment(t *testing.T) {
 					text := alphabet.EncodeToString([]byte("prefix: x"[:before] + s + ", suffix "[:after]))
 					masked, n := m.Bytes([]byte(text))
 					tried++
-					left := len(masked) - len(redact.Mask)
-					if most := (before+after)*4/3 + 8; n != 1 || left > most {
+					left := strings.Index(string(masked), redact.Mask)
+					right := len(masked) - left - len(redact.Mask)
+					if most := len(text) - 8*(before+len(s))/6; n != 1 || left > (8*before+5)/6 || right > most {
 						t.Errorf("%s of %q with %d bytes before and %d after: %q masked as %q", name, s, before, after, text, masked)
 					}
 				}
@@ -186,6 +188,14 @@ func TestMaskingTwiceChangesNothingMore(t *testing.T) {
 				t.Errorf("secret %q is left in %q", s, once)
 			}
 		}
+	}
+}
+
+// What a mask and its neighbours spell is masked again, and no more than that.
+func TestTheRestOfATextIsKept(t *testing.T) {
+	got, n := redact.New(values("d]abcdefg")...).Bytes([]byte("before d]abcdefgabcdefg after"))
+	if want := "before [redacte[redacted] after"; string(got) != want || n != 2 {
+		t.Errorf("got %q, %d, want %q", got, n, want)
 	}
 }
 

@@ -46,7 +46,7 @@ func (w *Writer) pass(cut int) error {
 	var out []byte
 	from := w.covered
 	for begin, end := range w.masker.regions(w.pending) {
-		if begin >= cut && begin >= from {
+		if begin >= cut {
 			break
 		}
 		if begin >= from {

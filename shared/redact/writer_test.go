@@ -2,6 +2,7 @@ package redact_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -33,7 +34,7 @@ func TestAStreamIsMaskedAsTheWhole(t *testing.T) {
 	m := redact.New(values(token, "abcabcabc", "bbbbcccc")...)
 	texts := []string{
 		"", "x", token, "a" + token + "b", token + token, "abcabcabcabc", "abcabcabcabcabcabcx", "xabcabcab", "abcabcabbbbcccc",
-		strings.Repeat("abc", 200), strings.Repeat("x"+token, 20), token[:20], "bbbbccccbbbbcccc", strings.Repeat("nothing ", 50),
+		hex.EncodeToString([]byte(token)), "x" + hex.EncodeToString([]byte(token)) + "y", strings.Repeat("abc", 200), strings.Repeat("x"+token, 20), token[:20], "bbbbccccbbbbcccc", strings.Repeat("nothing ", 50),
 	}
 	for _, text := range texts {
 		want, places := m.Bytes([]byte(text))
