@@ -17,7 +17,9 @@ var errReserved = errors.New("this header belongs to the protocol or to the conn
 
 // HeaderName reports whether an operator may put a secret into the header s:
 // a token of RFC 9110 section 5.6.2 that neither frames the message, nor
-// routes it, nor belongs to MCP or to a cloud platform.
+// routes it, nor belongs to MCP or to a cloud platform. An underscore counts as
+// a hyphen: servers behind CGI cannot tell the two apart (RFC 3875 section
+// 4.1.18).
 func HeaderName(s string) error {
 	if s == "" {
 		return errors.New("a header needs a name")
@@ -30,7 +32,7 @@ func HeaderName(s string) error {
 			return fmt.Errorf("byte %d cannot be in a header name", i+1)
 		}
 	}
-	if reserved(strings.ToLower(s)) {
+	if reserved(strings.ReplaceAll(strings.ToLower(s), "_", "-")) {
 		return errReserved
 	}
 	return nil

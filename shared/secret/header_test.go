@@ -26,7 +26,7 @@ func TestHeaderNamesOfTheProtocolAreRefused(t *testing.T) {
 		"Cookie", "Accept", "Accept-Encoding", "Content-Type", "Content-Encoding", "Mcp-Session-Id", "MCP-Protocol-Version",
 		"Mcp-Method", "Mcp-Param-X", "Idempotency-Key", "X-Idempotency-Key", "X-Amz-Date", "X-Amzn-Trace-Id",
 	} {
-		for _, spelled := range []string{name, strings.ToLower(name), strings.ToUpper(name), http.CanonicalHeaderKey(name)} {
+		for _, spelled := range []string{name, strings.ToLower(name), strings.ToUpper(name), http.CanonicalHeaderKey(name), strings.ReplaceAll(name, "-", "_")} {
 			if secret.HeaderName(spelled) == nil {
 				t.Errorf("%q is accepted", spelled)
 			}
