@@ -51,7 +51,7 @@ func callOnce(ctx context.Context, f flags, server, tool, arguments string) (err
 	defer func() { err = errors.Join(err, l.Close(context.WithoutCancel(ctx))) }()
 	now := time.Now()
 	answer, refusal := l.app.Relay().Run(ctx, call.Call{
-		ID: app.NewID(now), At: now, Principal: l.principal(), Face: call.FaceInternal,
+		ID: app.NewID(now), At: now, Principal: l.principal, Face: call.FaceInternal,
 		Operation: call.OperationToolsCall, Server: server, Tool: tool, Arguments: object,
 	})
 	defer answer.Settle()

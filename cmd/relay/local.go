@@ -15,7 +15,6 @@ import (
 	"mcprelay/shared/call"
 	"mcprelay/shared/config"
 	"mcprelay/shared/store/local"
-	"mcprelay/shared/token"
 )
 
 // localRelay is the relay in this process, with its store.
@@ -24,6 +23,8 @@ type localRelay struct {
 	store  *local.Store
 	config *config.Config
 	minted string // the token made at start, where no caller is configured
+	// principal is who calls from this process itself, subject "local".
+	principal call.Principal
 }
 
 // loadConfig reads the config file of f.
@@ -62,33 +63,26 @@ func (l *localRelay) Close(ctx context.Context) error {
 	return errors.Join(l.app.Close(ctx), l.store.Close())
 }
 
-// principal is the caller of a process without configured callers.
-func (l *localRelay) principal() call.Principal {
-	return call.Principal{
-		Tenant: l.config.Tenant.ID, Subject: "local", Kind: call.KindUser,
-		Scopes: []call.Scope{call.ScopeCall, call.ScopeAuditRead, call.ScopeAdminRead, call.ScopeAdminWrite},
-	}
-}
-
-// callers are those of the config file, or one minted token.
+// callers are those of the config file, or one with a minted token.
 func (l *localRelay) callers() ([]auth.Caller, error) {
+	minted, local, err := auth.Local(l.config.Tenant.ID, rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("minting a token: %w", err)
+	}
+	l.principal = local.Principal
 	if len(l.config.Callers) == 0 {
-		minted, _, err := token.Mint(rand.Reader)
-		if err != nil {
-			return nil, fmt.Errorf("minting a token: %w", err)
-		}
 		l.minted = minted
-		return []auth.Caller{{Hash: token.Hash(minted), Principal: l.principal()}}, nil
+		return []auth.Caller{local}, nil
 	}
 	callers := make([]auth.Caller, 0, len(l.config.Callers))
-	for i, caller := range l.config.Callers {
-		value := os.Getenv(caller.TokenEnv)
-		if len(value) < auth.MinimumToken {
-			return nil, fmt.Errorf("callers[%d].token_env: the environment variable %s is not set or shorter than %d characters", i, caller.TokenEnv, auth.MinimumToken)
+	for i, c := range l.config.Callers {
+		caller, err := auth.NewCaller(os.Getenv(c.TokenEnv), call.Principal{
+			Tenant: l.config.Tenant.ID, Subject: c.Subject, Kind: c.Kind, Scopes: c.Scopes,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("callers[%d].token_env: environment variable %s: %w", i, c.TokenEnv, err)
 		}
-		callers = append(callers, auth.Caller{Hash: token.Hash(value), Principal: call.Principal{
-			Tenant: l.config.Tenant.ID, Subject: caller.Subject, Kind: caller.Kind, Scopes: caller.Scopes,
-		}})
+		callers = append(callers, caller)
 	}
 	return callers, nil
 }
