@@ -17,8 +17,8 @@ run: bin/relay ## start the local relay with its demo server and make one call (
 	@exec ./bin/relay serve --demo --tour $(if $(filter 1,$(ONCE)),--once)
 
 test: setup ## everything, with the race detector, against real emulators and MCP servers
+	@rm -rf .cache/contract-counts
 	$(PEERS) go test -race -count=1 -timeout 20m ./...
-	go test -count=1 ./test/contract -run TestLeastChecks
 	$(MAKE) --no-print-directory fuzz
 
 check: lint test ## lint, then test
