@@ -1,0 +1,129 @@
+package dynamo_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/oklog/ulid/v2"
+
+	"mcprelay/shared/audit"
+	"mcprelay/shared/call"
+	"mcprelay/shared/registry"
+	"mcprelay/shared/secret"
+	"mcprelay/shared/store/dynamo"
+	"mcprelay/shared/token"
+	"mcprelay/test/peers"
+)
+
+func isMissing(err error) bool { return errors.Is(err, secret.ErrNotFound) }
+
+// lossy passes requests on to dynalite and, while armed, cuts the connection
+// instead of giving the answer of a PutItem that has been carried out.
+type lossy struct {
+	url   string
+	armed atomic.Bool
+	lost  atomic.Int32
+}
+
+func newLossy(t *testing.T, upstream string) *lossy {
+	t.Helper()
+	l := &lossy{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		req, _ := http.NewRequestWithContext(r.Context(), r.Method, upstream, strings.NewReader(string(body)))
+		req.Header = r.Header.Clone()
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		defer res.Body.Close()
+		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".PutItem") && l.armed.CompareAndSwap(true, false) {
+			_, _ = io.Copy(io.Discard, res.Body)
+			l.lost.Add(1)
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Content-Type", res.Header.Get("Content-Type"))
+		w.WriteHeader(res.StatusCode)
+		_, _ = io.Copy(w, res.Body)
+	}))
+	t.Cleanup(server.Close)
+	l.url = server.URL
+	return l
+}
+
+// onDynalite makes the tables and gives a store that reaches them through url.
+func onDynalite(t *testing.T, url string) *dynamo.Store {
+	t.Helper()
+	prefix := "l" + strings.ToLower(ulid.Make().String()) + "-"
+	direct, _ := dynamo.Clients(configOf(peers.Dynalite(t)))
+	for _, table := range dynamo.Schema() {
+		name := prefix + table.Name
+		if _, err := direct.CreateTable(t.Context(), table.CreateTable(name)); err != nil {
+			t.Fatal(err)
+		}
+		err := dynamodb.NewTableExistsWaiter(direct, func(o *dynamodb.TableExistsWaiterOptions) {
+			o.MinDelay, o.MaxDelay = 10*time.Millisecond, 100*time.Millisecond
+		}).Wait(t.Context(), &dynamodb.DescribeTableInput{TableName: &name}, 30*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_, _ = direct.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
+		})
+	}
+	db, sm := dynamo.Clients(configOf(url))
+	return dynamo.New(dynamo.Config{
+		DynamoDB: db, Secrets: sm,
+		Registry: prefix + dynamo.Registry, State: prefix + dynamo.State, Audit: prefix + dynamo.Audit,
+	})
+}
+
+// The SDK repeats a write whose answer was lost, and the condition of the
+// repeated write fails on the item of the first. That is not somebody else's.
+func TestAWriteWhoseAnswerWasLostIsNotMistaken(t *testing.T) {
+	l := newLossy(t, peers.Dynalite(t))
+	s := onDynalite(t, l.url)
+	ctx := t.Context()
+	r := recordAt(time.Now().UTC())
+	minted := token.Record{KeyID: "abcd1234", Hash: token.Hash("x"), Tenant: "acme", Subject: "ci", Kind: call.KindServiceToken}
+	rules := registry.Document{Kind: registry.KindRules, Body: json.RawMessage(`[]`)}
+	for _, tt := range []struct {
+		name  string
+		write func() error
+		again error // of the same write by somebody else
+	}{
+		{"Intent", func() error { return s.Intent(ctx, r) }, dynamo.ErrExists},
+		{"Final", func() error { return s.Final(ctx, r) }, dynamo.ErrAlreadyFinal},
+		{"PutDocument", func() error { _, err := s.PutDocument(ctx, "acme", rules); return err }, registry.ErrConflict},
+		{"PutToken", func() error { return s.PutToken(ctx, minted) }, nil},
+		{"Save", func() error { _, err := s.Save(ctx, "S#x", stateUntil(time.Now().Add(time.Hour))); return err }, errConflict},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l.armed.Store(true)
+			before := l.lost.Load()
+			if err := tt.write(); err != nil {
+				t.Errorf("got %v, want the write to count as done", err)
+			}
+			if l.lost.Load() != before+1 {
+				t.Error("no answer was lost: the test proves nothing")
+			}
+			if err := tt.write(); !errors.Is(err, tt.again) {
+				t.Errorf("the same again: got %v, want %v", err, tt.again)
+			}
+		})
+	}
+	got, _, err := s.Audit(ctx, audit.Filter{Tenant: "acme", Since: r.Time.Add(-time.Hour)})
+	if err != nil || len(got) != 1 || got[0].State != audit.StateFinal {
+		t.Errorf("got %+v and %v, want one final", got, err)
+	}
+}
