@@ -40,9 +40,10 @@ type request struct {
 // The pragma synchronous says when SQLite waits for the disk. FULL does at
 // every commit, and is set for a batch that holds a durable request; with
 // NORMAL a commit survives the end of the process but perhaps not of the
-// machine. The setting is changed between batches on this one connection
-// (about 8 µs a change): a second connection with the other setting would read
-// every page anew that the first one wrote.
+// machine. A lone intent takes 350 µs with FULL, a lone final 60 to 100 with
+// NORMAL. The setting is changed between batches on this one connection, which
+// takes 3 µs: a second connection with the other setting would read every page
+// anew that the first one wrote.
 type writer struct {
 	db       *sql.DB
 	conn     *sql.Conn
