@@ -16,6 +16,7 @@ func TestMessagesAreWrittenAsOneEventEach(t *testing.T) {
 	for json, want := range map[string]string{
 		`{"a":1}`:              "event: message\ndata: {\"a\":1}\n\n",
 		"{\n\"a\":\r\n1\r}":    "event: message\ndata: {\ndata: \"a\":\ndata: 1\ndata: }\n\n",
+		"\n\r\r\n{}":           "event: message\ndata: \ndata: \ndata: \ndata: {}\n\n",
 		" {}":                  "event: message\ndata:  {}\n\n",
 		"{}\n":                 "event: message\ndata: {}\ndata: \n\n",
 		`{"s":"\r\n\u0000é<"}`: "event: message\ndata: {\"s\":\"\\r\\n\\u0000é<\"}\n\n",

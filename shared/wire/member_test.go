@@ -76,11 +76,13 @@ func TestDeleteMemberLeavesAllOtherBytes(t *testing.T) {
 }
 
 func TestMembersOfWhatIsNoObjectAreErrors(t *testing.T) {
+	// A scanner cannot see these two; the reader refuses them before.
+	unseen := map[string]bool{`{"a":1]`: true, `{"a":[1}`: true}
 	for _, object := range []string{``, ` `, `[]`, `1`, `null`, `"{}"`, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a" 1}`, `{a:1}`, `{"a":1 2}`, `{"a":}`, `{,}`, `{"a":1,}`, `{"a`, `{"a\"`, `{"a":1]`, `{"a":[1}`} {
-		if got, err := wire.SetMember(json.RawMessage(object), "zz", json.RawMessage(`1`)); err == nil && json.Valid(got) {
+		if got, err := wire.SetMember(json.RawMessage(object), "zz", json.RawMessage(`1`)); err == nil && !unseen[object] || err != nil && got != nil {
 			t.Errorf("SetMember(%s) = %s, want an error", object, got)
 		}
-		if got, err := wire.DeleteMember(json.RawMessage(object), "zz"); err == nil && object != `{"a":1]` && object != `{"a":[1}` {
+		if got, err := wire.DeleteMember(json.RawMessage(object), "zz"); err == nil && !unseen[object] {
 			t.Errorf("DeleteMember(%s) = %s, want an error", object, got)
 		}
 		if got, ok := wire.Member(json.RawMessage(object), "zz"); ok {

@@ -179,9 +179,18 @@ func TestRefusalQuotesNothingOfTheBody(t *testing.T) {
 			t.Errorf("%s: %v", body, refusal)
 		}
 	}
-	_, refusal := wire.ReadRequest([]byte(`{"a":1,"a":2}`))
-	if want := "bad_json: a name is repeated at byte 7"; refusal == nil || refusal.Error() != want {
-		t.Errorf("got %v, want %s", refusal, want)
+	for body, want := range map[string]string{
+		`{"a":1,"a":2}`:                       "bad_json: a name is repeated at byte 7",
+		`{"a":1,b":2}`:                        "bad_json: not strict JSON at byte 7",
+		`{"a":1,`:                             "bad_json: the text ends early",
+		` `:                                   "bad_json: the text ends early",
+		`{} {}`:                               "bad_json: data after the end of the value",
+		`{"a":` + nested(wire.MaxDepth) + `}`: "bad_json: nested deeper than 64",
+		members(wire.MaxMembers + 1):          "bad_json: an object has more than 10000 members",
+	} {
+		if _, refusal := wire.ReadRequest([]byte(body)); refusal == nil || refusal.Error() != want {
+			t.Errorf("%.40s: got %v, want %s", body, refusal, want)
+		}
 	}
 }
 
@@ -218,7 +227,7 @@ func TestReadObjectIsAsStrict(t *testing.T) {
 		``: call.BadJSON, `{"a":1,"a":1}`: call.BadJSON, `{"a":{"b":1,"\u0062":1}}`: call.BadJSON, `{}{}`: call.BadJSON, "{\"a\":\"\xff\"}": call.BadJSON,
 		`{"a":` + nested(64) + `}`: call.BadJSON, `{"a":` + nested(63) + `}`: "",
 		`[]`: call.BadRequest, `"{}"`: call.BadRequest, `null`: call.BadRequest, `7`: call.BadRequest,
-		strings.Repeat(" ", wire.MaxBody+1): call.TooLarge,
+		strings.Repeat(" ", wire.MaxBody-2) + `{}`: "", strings.Repeat(" ", wire.MaxBody-1) + `{}`: call.TooLarge,
 	} {
 		var got call.Reason
 		if refusal := wire.ReadObject([]byte(body)); refusal != nil {

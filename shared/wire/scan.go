@@ -35,10 +35,10 @@ func endOfString(text []byte, i int) int {
 	return len(text)
 }
 
-// endOfValue is the index after the value that begins at text[i].
+// endOfValue is the index after the value that begins at text[i]: of the first
+// comma, blank or closing bracket outside it.
 func endOfValue(text []byte, i int) int {
-	depth := 0
-	for ; i < len(text); i++ {
+	for depth := 0; i < len(text); i++ {
 		switch text[i] {
 		case '"':
 			i = endOfString(text, i) - 1
@@ -52,12 +52,6 @@ func endOfValue(text []byte, i int) int {
 			if depth == 0 {
 				return i
 			}
-			continue
-		default:
-			continue
-		}
-		if depth == 0 {
-			return i + 1
 		}
 	}
 	return i
