@@ -12,13 +12,13 @@ cache=$(cd "$here/../.." && pwd)/.cache
 log=$cache/setup.log
 
 fail() {
-  [ -s "$log" ] && tail -n 15 "$log" >&2
+  [ -s "$log" ] && tail -n 15 "$log" | cut -c1-300 >&2
   echo "setup: $1" >&2
   exit 1
 }
 
-need() { # program, why
-  command -v "$1" >/dev/null 2>&1 || fail "$1 is not installed; $2 needs it"
+need() { # program, what for
+  command -v "$1" >/dev/null 2>&1 || fail "$1 is not installed and is needed for $2"
 }
 
 hash_of() { # version text, files...

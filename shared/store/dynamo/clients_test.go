@@ -54,17 +54,26 @@ func TestAnAttemptThatHangsIsRepeated(t *testing.T) {
 }
 
 func TestErrorsOfAWSAreRepeatedWithShortPauses(t *testing.T) {
-	f := newFake(t, fails(http.StatusInternalServerError, "InternalServerError"))
-	s := newStore(f.url, nil)
-	began := time.Now()
-	for range 5 {
-		if _, err := s.Load(t.Context(), "S#x"); err == nil {
-			t.Error("got no error")
+	for _, refuse := range []answer{
+		fails(http.StatusInternalServerError, "InternalServerError"),
+		fails(http.StatusBadRequest, "ProvisionedThroughputExceededException"),
+	} {
+		f := newFake(t, refuse)
+		s := newStore(f.url, nil)
+		began := time.Now()
+		for range 5 {
+			if _, err := s.Load(t.Context(), "S#x"); err == nil {
+				t.Error("got no error")
+			}
 		}
-	}
-	// Five times two pauses of at most 100 ms; the SDK's own grow to 20 s.
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("took %v, want at most 1 s of pauses", took)
+		// Five times two pauses of at most 100 ms; the SDK's own, after
+		// throttling, begin at a second.
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("took %v, want at most 1 s of pauses", took)
+		}
+		if got := len(f.asked()); got != 15 {
+			t.Errorf("got %d attempts, want 15", got)
+		}
 	}
 }
 
