@@ -21,8 +21,9 @@ const (
 	checkpointPages = 4000
 )
 
-// task changes rows inside the transaction of a batch. An error that is not
-// SQLite's own must mean that nothing was changed.
+// task changes rows, alone or inside the transaction of a batch. One statement
+// of it at most changes anything, so that alone it is a transaction too. An
+// error that is not SQLite's own must mean that nothing was changed.
 type task func(ctx context.Context, s *statements) error
 
 // request is one task on its way to the writer.
