@@ -192,7 +192,13 @@ func TestAnUnboundConnectionOutlivesTheContext(t *testing.T) {
 		if !again.Reused() {
 			t.Fatal("want the connection kept")
 		}
-		exchange(t, again, server)
+		stop = again.Bind(t.Context())
+		converse(t, again, server)
+		stop()
+		again.Release() // stops once more
+		if g.Idle() != 1 {
+			t.Error("want the connection kept, however often it was unbound")
+		}
 	})
 }
 
