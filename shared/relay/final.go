@@ -103,16 +103,13 @@ func argumentsMode(p plan, t trail) string {
 	return mode
 }
 
-// write makes the final durable and leaves the canonical line. The line is
-// written while the store works, since both take about as long.
+// write makes the final durable and leaves the canonical line, last.
 func (r *Relay) write(ctx context.Context, record audit.Record) {
 	bounded, cancel := detached(ctx)
 	defer cancel()
-	stored := make(chan error, 1)
-	go func() { stored <- r.Recorder.Final(bounded, record) }()
-	audit.Log(ctx, r.Log, record)
-	if err := <-stored; err != nil {
+	if err := r.Recorder.Final(bounded, record); err != nil {
 		r.Log.LogAttrs(ctx, slog.LevelError, "final_unwritten", slog.String("call_id", record.CallID))
 		r.refused.unwritten.Add(1)
 	}
+	audit.Log(ctx, r.Log, record)
 }

@@ -16,18 +16,26 @@ func (w *writer) run(expire func(context.Context, *sql.Conn) error) {
 	defer close(w.ended)
 	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()
-	w.clean(expire)
+	w.inTurn(func() { w.clean(expire) })
 	for {
 		select {
 		case r := <-w.queue:
-			w.commit(w.gather(r))
+			w.inTurn(func() { w.commit(w.gather(r)) })
 		case <-tick.C:
-			w.clean(expire)
+			w.inTurn(func() { w.clean(expire) })
 		case <-w.closing:
+			w.turn.Lock() // for good: the connection is about to be closed
 			w.drain()
 			return
 		}
 	}
+}
+
+// inTurn waits for whoever uses the connection, then uses it.
+func (w *writer) inTurn(use func()) {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	use()
 }
 
 // drain carries out what is queued.

@@ -34,9 +34,12 @@ type request struct {
 	reply   chan error // holds one
 }
 
-// writer owns the only connection that writes. Requests that come while a
-// transaction is being committed share the next one, so that a commit's cost,
-// most of it the wait for the disk, is paid once for all of them.
+// writer owns the only connection that writes. A request that finds nobody
+// writing is carried out by its own goroutine: handing it to another and back
+// costs as much as the write. Requests that come meanwhile are queued and share
+// the next transaction, so that a commit's cost, most of it the wait for the
+// disk, is paid once for all of them; they stop waiting when their ctx ends,
+// also where the disk hangs.
 //
 // The pragma synchronous says when SQLite waits for the disk. FULL does at
 // every commit, and is set for a batch that holds a durable request; with
@@ -49,7 +52,8 @@ type writer struct {
 	db       *sql.DB
 	conn     *sql.Conn
 	prepared *statements
-	full     bool // the connection's synchronous setting
+	turn     sync.Mutex // held by whoever uses conn; never released after close
+	full     bool       // the connection's synchronous setting
 	queue    chan *request
 	once     sync.Once
 	closing  chan struct{}
@@ -89,15 +93,25 @@ func (w *writer) connect(ctx context.Context) (err error) {
 	return err
 }
 
-// write hands a task to the writer and waits for its transaction. Once ctx has
-// ended it no longer waits: the task may still be carried out.
+// write carries a task out, or queues it and waits for its transaction. Once
+// ctx has ended it no longer waits: a queued task may still be carried out.
 func (w *writer) write(ctx context.Context, durable bool, t task) error {
-	r := &request{ctx: ctx, durable: durable, task: t, reply: make(chan error, 1)}
+	r := &request{ctx: ctx, durable: durable, task: t}
 	select {
 	case <-w.closing:
 		return ErrClosed
 	default:
 	}
+	if len(w.queue) == 0 && w.turn.TryLock() {
+		defer w.turn.Unlock()
+		return w.alone(r)
+	}
+	r.reply = make(chan error, 1)
+	return w.enqueue(ctx, r)
+}
+
+// enqueue hands a request to the writer's goroutine and waits for its reply.
+func (w *writer) enqueue(ctx context.Context, r *request) error {
 	select {
 	case w.queue <- r:
 	case <-ctx.Done():
