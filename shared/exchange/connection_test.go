@@ -1,6 +1,7 @@
 package exchange_test
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/egress"
@@ -146,6 +148,67 @@ func TestReusedConnectionThatDiesAfterTheRequestIsNotTriedAgain(t *testing.T) {
 		if p.posts("tools/call") != 2 || p.connections() != 1 {
 			t.Errorf("%s: want 2 POSTs on 1 connection, got %d on %d", name, p.posts("tools/call"), p.connections())
 		}
+	}
+}
+
+// hooked is a context that runs a function whenever somebody asks for its end:
+// the exchange does so when it binds a connection, just before it writes.
+type hooked struct {
+	context.Context
+	hook func()
+}
+
+func (c hooked) Done() <-chan struct{} {
+	c.hook()
+	return c.Context.Done()
+}
+
+// TestConnectionThatDiesBeforeTheRequestIsReplacedOnce: not one byte was taken.
+func TestConnectionThatDiesBeforeTheRequestIsReplacedOnce(t *testing.T) {
+	for name, tc := range map[string]struct {
+		deaths int
+		want   call.Reason
+	}{
+		"the kept one":     {1, call.OK},
+		"the new one also": {2, call.ResetBeforeHead},
+	} {
+		t.Run(name, func(t *testing.T) {
+			accepted := make(chan net.Conn, 3)
+			p := newPeer(t, answered)
+			p.accepted = accepted
+			s := newStore()
+			knows(s, session.Modern)
+			x := process(t, s)
+			r := request(t, p.url, func(r *exchange.Request) { r.Open = 0 })
+			if _, err := x.Call(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			left := tc.deaths
+			reply, err := x.Call(hooked{t.Context(), func() {
+				if left == 0 {
+					return
+				}
+				select {
+				case conn := <-accepted:
+					left--
+					_ = conn.(*net.TCPConn).SetLinger(0)
+					conn.Close()
+				case <-time.After(patience): // dialling asks too, before there is one
+				}
+			}}, r)
+			if got := reasonOf(t, err); got != tc.want {
+				t.Fatalf("want %s, got %v", tc.want, err)
+			}
+			if err != nil && (refusalOf(t, err).MayHaveRun() != call.ImpactNone || reply.Facts.Posts != 0) {
+				t.Errorf("want impact none, got %s after %d POSTs", refusalOf(t, err).MayHaveRun(), reply.Facts.Posts)
+			}
+			if want := 2; err == nil && (p.posts("tools/call") != want || reply.Facts.Posts != 1) {
+				t.Errorf("want each call once, got %d", p.posts("tools/call"))
+			}
+			if p.connections() != 2 {
+				t.Errorf("want 2 connections, got %d", p.connections())
+			}
+		})
 	}
 }
 

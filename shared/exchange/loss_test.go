@@ -172,6 +172,24 @@ func TestFailedRenewal(t *testing.T) {
 	}
 }
 
+// TestSecondAskingMayFailInItsOwnWay: what is known of the first says nothing
+// of the second.
+func TestSecondAskingMayFailInItsOwnWay(t *testing.T) {
+	calls := 0
+	p := handshakePeer(t, handshake{"tools/call": func(w net.Conn, g got) {
+		if calls++; calls == 1 {
+			says(404, "", "")(w, g)
+			return
+		}
+		w.Close()
+	}})
+	reply, err := process(t, newStore()).Call(t.Context(), request(t, p.url))
+	refusal := refusalOf(t, err)
+	if refusal.Reason != call.ResetBeforeHead || refusal.MayHaveRun() != call.ImpactUnknown || reply.Facts.Posts != 2 {
+		t.Errorf("got %v with %s after %d POSTs", refusal, refusal.MayHaveRun(), reply.Facts.Posts)
+	}
+}
+
 func TestSessionRenewedElsewhereIsTakenOver(t *testing.T) {
 	p := newLegacyPeer(t, answered)
 	s := newStore()

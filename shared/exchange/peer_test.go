@@ -37,6 +37,8 @@ type peer struct {
 	live   map[string]bool // sessions that are open
 	opened int
 	conns  map[net.Conn]bool
+	// accepted is given each connection, where a test has set it.
+	accepted chan net.Conn
 }
 
 // script answers one request with bytes. A script that closes the connection
@@ -73,6 +75,9 @@ func servePeer(t testing.TB, listener net.Listener, url string, answer script) *
 			p.mu.Lock()
 			p.dialed++
 			p.conns[conn] = true
+			if p.accepted != nil {
+				p.accepted <- conn
+			}
 			p.mu.Unlock()
 			running.Go(func() { p.serve(conn, answer) })
 		}

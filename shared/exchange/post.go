@@ -64,7 +64,9 @@ func (x *Exchange) send(ctx context.Context, r *Request, out []byte, f *Facts) (
 		}
 		f.Address = conn.Addr()
 		p := &response{ctx: ctx, conn: conn, stop: conn.Bind(ctx), facts: f}
-		_, err = conn.Write(out)
+		if err = ctx.Err(); err == nil { // the end of ctx may not have reached the connection yet
+			_, err = conn.Write(out)
+		}
 		p.spent = err != nil
 		if err == nil || conn.Written() > 0 {
 			return p, nil
