@@ -3,6 +3,7 @@ package exchange_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -171,15 +172,15 @@ func TestOtherKeysDoNotWait(t *testing.T) {
 	})
 }
 
-func TestPanicOfTheLeaderReleasesTheWaiters(t *testing.T) {
+func TestDeathOfTheLeaderReleasesTheWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f exchange.Flights
 		var all sync.WaitGroup
 		all.Go(func() {
-			defer func() { _ = recover() }()
 			exchange.Do(&f, t.Context(), "k", session.State{}, func() (session.State, *call.Refusal) {
 				time.Sleep(time.Second)
-				panic("a fault")
+				runtime.Goexit()
+				return session.State{}, nil
 			})
 		})
 		synctest.Wait()

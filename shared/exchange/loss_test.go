@@ -60,7 +60,7 @@ func TestLostSessionIsOpenedAgainAndAskedOnceMore(t *testing.T) {
 			if all := p.all(); all[4].Header.Get("Mcp-Session-Id") != "" || all[6].Header.Get("Mcp-Session-Id") != "s-2" {
 				t.Error("the lost session was sent again")
 			}
-			if got := s.get(sessionKey); got.SessionID != "s-2" || got.Ver != 2 {
+			if got := s.get(sessionKey); got.SessionID != "s-2" {
 				t.Errorf("want s-2 stored over s-1, got %+v", got)
 			}
 		})
@@ -211,6 +211,51 @@ func TestSessionRenewedElsewhereIsTakenOver(t *testing.T) {
 	}
 	if p.posts("initialize") != 2 || p.sessions() != 1 {
 		t.Errorf("want the first to renew for both, got %v", p.methods())
+	}
+}
+
+func TestLostSessionThatTheStoreStillHasIsReplaced(t *testing.T) {
+	p := newLegacyPeer(t, answered)
+	s := newStore()
+	x := process(t, s)
+	if _, err := x.Call(t.Context(), request(t, p.url)); err != nil {
+		t.Fatal(err)
+	}
+	p.loseAll()
+	s.deaf = true
+	reply, err := x.Call(t.Context(), request(t, p.url))
+	if err != nil || reply.Facts.Session != exchange.SessionRenewed || s.get(sessionKey).SessionID != "s-2" {
+		t.Errorf("got %v, %+v, stored %+v", err, reply.Facts, s.get(sessionKey))
+	}
+}
+
+func TestServerThatRefusesToEndASessionIsNoFailure(t *testing.T) {
+	for name, answer := range map[string]script{
+		"405": says(405, "", ""), "404": says(404, "text/plain", "no"), "reset": func(w net.Conn, g got) { w.Close() },
+		"202 chunked": func(w net.Conn, g got) {
+			send(w, "HTTP/1.1 202 Accepted\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+		},
+	} {
+		s := newStore()
+		winner := session.State{Era: session.Legacy, Version: "2025-06-18", SessionID: "winner", Expires: s.now().Add(session.Lifetime)}
+		p := handshakePeer(t, handshake{
+			"notifications/initialized": func(w net.Conn, g got) { // while we open, another process does
+				_, _ = s.Save(t.Context(), sessionKey, winner)
+				write(w, 202, "", "")
+			},
+			"DELETE":     answer,
+			"tools/call": anything,
+		})
+		reply, err := process(t, s).Call(t.Context(), request(t, p.url))
+		if err != nil || reply.Facts.Session != exchange.SessionReused || reply.Facts.Version != "2025-06-18" || reply.Facts.Status != 200 {
+			t.Errorf("%s: got %v, %+v", name, err, reply.Facts)
+		}
+		if got := p.last(t, "tools/call").Header.Get("Mcp-Session-Id"); got != "winner" {
+			t.Errorf("%s: the call was sent with %s", name, got)
+		}
+		if want := []string{"server/discover", "initialize", "notifications/initialized", "DELETE", "tools/call"}; !cmp.Equal(want, p.methods()) {
+			t.Errorf("%s: got %v", name, p.methods())
+		}
 	}
 }
 

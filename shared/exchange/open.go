@@ -94,13 +94,17 @@ func (x *Exchange) acquire(ctx context.Context, r *Request, lost session.State, 
 		x.judge(ctx, r, session.Legacy, s.Version)
 	}
 	s.Ver = stored.Ver
-	return x.keep(ctx, r, s, f)
+	return x.keep(ctx, r, s, lost, f)
 }
 
 // keep stores a session that was just opened. Where another process was first,
 // its session is used and this one is ended.
-func (x *Exchange) keep(ctx context.Context, r *Request, s session.State, f *Facts) (session.State, string, *call.Refusal) {
+func (x *Exchange) keep(ctx context.Context, r *Request, s, lost session.State, f *Facts) (session.State, string, *call.Refusal) {
 	now, saved := x.save(ctx, r.Session, s)
+	if sameSession(now, lost) { // it could not be loaded before
+		s.Ver = now.Ver
+		now, saved = x.save(ctx, r.Session, s)
+	}
 	if now.Is(s) {
 		if !saved {
 			return now, SessionUnsaved, nil

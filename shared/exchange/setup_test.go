@@ -22,7 +22,9 @@ type store struct {
 	now    func() time.Time
 	loads  int
 	saves  int
+	first  int64
 	broken bool // every method fails
+	deaf   bool // the next load fails
 	mute   bool // saving fails
 }
 
@@ -34,7 +36,8 @@ func (s *store) Load(_ context.Context, key session.Key) (session.State, error) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.loads++
-	if s.broken {
+	if s.broken || s.deaf {
+		s.deaf = false
 		return session.State{}, errStore
 	}
 	if state := s.states[key]; state.Live(s.now()) {
@@ -51,10 +54,14 @@ func (s *store) Save(_ context.Context, key session.Key, state session.State) (s
 		return session.State{}, errStore
 	}
 	have := s.states[key]
-	if have.Live(s.now()) && have.Ver != state.Ver {
+	if !have.Live(s.now()) {
+		have = session.State{} // as if it had been deleted by now
+	}
+	if have.Ver != state.Ver {
 		return session.State{}, session.ErrConflict
 	}
-	state.Ver = have.Ver + 1
+	s.first++
+	state.Ver = max(have.Ver+1, s.first)
 	s.states[key] = state
 	return state, nil
 }

@@ -54,10 +54,11 @@ func (x *Exchange) verdict(ctx context.Context, r *Request) session.State {
 // judge keeps a verdict that this call found, and gives the one that holds.
 func (x *Exchange) judge(ctx context.Context, r *Request, era session.Era, version string) session.State {
 	now := x.now()
-	s, _ := x.save(ctx, r.Origin, session.State{
-		Era: era, Version: version, Opened: now, Expires: now.Add(session.VerdictLifetime),
-		Ver: x.memory.get(r.Origin).Ver,
-	})
+	s := session.State{Era: era, Version: version, Opened: now, Expires: now.Add(session.VerdictLifetime)}
+	if stale := x.memory.get(r.Origin); stale.Live(now) {
+		s.Ver = stale.Ver // what has expired may be gone from the store
+	}
+	s, _ = x.save(ctx, r.Origin, s)
 	return s
 }
 
