@@ -11,7 +11,10 @@ import (
 	"time"
 )
 
-var errEncoding = errors.New("unreadable content encoding")
+var (
+	errEncoding    = errors.New("unreadable content encoding")
+	errContentType = errors.New("neither JSON nor an event stream")
+)
 
 const (
 	mediaJSON   = "application/json"

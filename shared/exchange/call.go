@@ -18,7 +18,8 @@ func (x *Exchange) Call(ctx context.Context, r Request) (Reply, error) {
 	if r.Operation != call.OperationToolsCall || r.Tool == "" {
 		return reply, call.Refuse(call.Internal, "a call of operation %q", r.Operation)
 	}
-	got, refusal := x.ask(ctx, &r, &m, &reply.Facts)
+	r.facts = &reply.Facts
+	got, refusal := x.ask(ctx, &r, &m)
 	if refusal != nil {
 		return reply, refusal
 	}
@@ -32,30 +33,30 @@ func (x *Exchange) Call(ctx context.Context, r Request) (Reply, error) {
 // ask puts the agent's request to the server: once, and once more only where
 // the server said that it did not execute it, because it had lost the session
 // or does not speak the version.
-func (x *Exchange) ask(ctx context.Context, r *Request, m *message, f *Facts) (wire.Reply, *call.Refusal) {
+func (x *Exchange) ask(ctx context.Context, r *Request, m *message) (wire.Reply, *call.Refusal) {
 	if r.Session == "" || r.Origin == "" {
 		return wire.Reply{}, call.Refuse(call.Internal, "a request without a session key")
 	}
 	r.Limits = r.Limits.withDefaults()
-	s, refusal := x.open(ctx, r, session.State{}, f)
+	s, refusal := x.open(ctx, r, session.State{})
 	if refusal != nil {
 		return wire.Reply{}, refusal
 	}
-	a, refusal := x.put(ctx, r, m, s, f)
+	a, refusal := x.put(ctx, r, m, s)
 	switch {
 	case refusal != nil:
 		return wire.Reply{}, refusal
 	case a.lost(s):
-		s, refusal = x.open(ctx, r, s, f)
+		s, refusal = x.open(ctx, r, s)
 	case a.refusesVersion():
-		s, refusal = x.turn(ctx, r, s, &a, f)
+		s, refusal = x.turn(ctx, r, s, &a)
 	default:
 		return x.settle(ctx, r, s, &a)
 	}
 	if refusal != nil {
 		return wire.Reply{}, refusal
 	}
-	if a, refusal = x.put(ctx, r, m, s, f); refusal != nil {
+	if a, refusal = x.put(ctx, r, m, s); refusal != nil {
 		return wire.Reply{}, refusal
 	}
 	if a.lost(s) {
@@ -66,9 +67,9 @@ func (x *Exchange) ask(ctx context.Context, r *Request, m *message, f *Facts) (w
 }
 
 // put is one POST of the agent's request.
-func (x *Exchange) put(ctx context.Context, r *Request, m *message, s session.State, f *Facts) (answer, *call.Refusal) {
+func (x *Exchange) put(ctx context.Context, r *Request, m *message, s session.State) (answer, *call.Refusal) {
 	m.verb, m.agents, m.state, m.id = http.MethodPost, true, s, wire.NumberID(x.ids.Add(1))
-	p, refusal := x.post(ctx, r, m, f)
+	p, refusal := x.post(ctx, r, m)
 	if refusal != nil {
 		return answer{}, refusal
 	}
@@ -102,7 +103,7 @@ func (a *answer) refusesVersion() bool {
 
 // turn changes to a version that the server named when it refused the one of
 // s: the verdict was stale.
-func (x *Exchange) turn(ctx context.Context, r *Request, s session.State, a *answer, f *Facts) (session.State, *call.Refusal) {
+func (x *Exchange) turn(ctx context.Context, r *Request, s session.State, a *answer) (session.State, *call.Refusal) {
 	found := choose(listed(a.reply.Error.Data, "supported"), s.Version, true)
 	if found.refusal != nil {
 		return s, opening(found.refusal)
@@ -112,9 +113,9 @@ func (x *Exchange) turn(ctx context.Context, r *Request, s session.State, a *ans
 	if found.era == session.Modern {
 		now.Ver = x.memory.get(r.Session).Ver
 		now, _ = x.save(ctx, r.Session, now)
-		f.opened(now, SessionNone)
+		r.facts.opened(now, SessionNone)
 		return now, nil
 	}
 	x.memory.drop(r.Session)
-	return x.open(ctx, r, session.State{}, f)
+	return x.open(ctx, r, session.State{})
 }

@@ -73,6 +73,8 @@ func bodyFault(ctx context.Context, status int, err error) *call.Refusal {
 		refusal.Reason = call.ReplyTooLarge
 	case errors.Is(err, wire.ErrTooManyEvents):
 		refusal.Reason = call.TooManyEvents
+	case errors.Is(err, errEncoding):
+		refusal.Reason = call.Encoding
 	case errors.Is(err, wire.ErrProtocol):
 		refusal.Reason, refusal.Detail = call.Protocol, err.Error()
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, new(flate.CorruptInputError)):

@@ -17,9 +17,9 @@ import (
 const closeTime = 2 * time.Second
 
 // tell sends a message of the relay's own and reads what the server says.
-func (x *Exchange) tell(ctx context.Context, r *Request, method string, s session.State, f *Facts) (answer, *call.Refusal) {
+func (x *Exchange) tell(ctx context.Context, r *Request, method string, s session.State) (answer, *call.Refusal) {
 	m := message{verb: http.MethodPost, method: method, state: s, id: wire.NumberID(x.ids.Add(1))}
-	p, refusal := x.post(ctx, r, &m, f)
+	p, refusal := x.post(ctx, r, &m)
 	if refusal != nil {
 		return answer{}, refusal
 	}
@@ -29,10 +29,10 @@ func (x *Exchange) tell(ctx context.Context, r *Request, method string, s sessio
 // initialize opens a server of 2025-11-25 or older: two messages, and then it
 // may be asked (MCP 2025-11-25, basic/lifecycle). It offers the newest version
 // and takes any that the relay speaks. It is never retried.
-func (x *Exchange) initialize(ctx context.Context, r *Request, f *Facts) (session.State, *call.Refusal) {
+func (x *Exchange) initialize(ctx context.Context, r *Request) (session.State, *call.Refusal) {
 	// Some servers want the version header on this message too.
 	s := session.State{Era: session.Legacy, Version: wire.Legacy}
-	a, refusal := x.tell(ctx, r, methodInitialize, s, f)
+	a, refusal := x.tell(ctx, r, methodInitialize, s)
 	if refusal != nil {
 		return s, refusal
 	}
@@ -48,7 +48,7 @@ func (x *Exchange) initialize(ctx context.Context, r *Request, f *Facts) (sessio
 	}
 	now := x.now()
 	s = session.State{Era: session.Legacy, Version: version, SessionID: a.session, Opened: now, Expires: now.Add(session.Lifetime)}
-	if refusal := x.notify(ctx, r, s, f); refusal != nil {
+	if refusal := x.notify(ctx, r, s); refusal != nil {
 		return s, refusal
 	}
 	return s, nil
@@ -67,14 +67,13 @@ func negotiated(result json.RawMessage) (string, bool) {
 
 // notify sends notifications/initialized. Any 2xx accepts it: servers answer
 // with 200, 202 and 204, with bodies of every type, and none means anything.
-func (x *Exchange) notify(ctx context.Context, r *Request, s session.State, f *Facts) *call.Refusal {
+func (x *Exchange) notify(ctx context.Context, r *Request, s session.State) *call.Refusal {
 	m := message{verb: http.MethodPost, method: methodInitialized, state: s}
-	p, refusal := x.post(ctx, r, &m, f)
+	p, refusal := x.post(ctx, r, &m)
 	if refusal != nil {
 		return refusal
 	}
-	whole := false
-	defer func() { p.done(whole) }()
+	defer p.done()
 	if refusal := p.turnedAway(r); refusal != nil {
 		return refusal
 	}
@@ -82,21 +81,22 @@ func (x *Exchange) notify(ctx context.Context, r *Request, s session.State, f *F
 		a := answer{status: p.StatusCode, retryAfter: retryAfter(p.Header, x.now())}
 		return a.failure(methodInitialized)
 	}
-	whole = mediaType(p.Header) != mediaStream && p.drained(drainTime)
+	p.whole = mediaType(p.Header) != mediaStream && p.drained(drainTime)
 	return nil
 }
 
 // end gives a session back to the server, as far as it will take it: servers
 // may refuse (MCP 2025-11-25, basic/transports), and then it expires there.
-func (x *Exchange) end(ctx context.Context, r *Request, s session.State, f *Facts) {
+func (x *Exchange) end(ctx context.Context, r *Request, s session.State) {
 	if s.SessionID == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
-	status := f.Status // the record tells of the call, not of this
-	if p, refusal := x.post(ctx, r, &message{verb: http.MethodDelete, state: s}, f); refusal == nil {
-		p.done(p.drained(drainTime))
+	status := r.facts.Status // the record tells of the call, not of this
+	if p, refusal := x.post(ctx, r, &message{verb: http.MethodDelete, state: s}); refusal == nil {
+		p.whole = p.drained(drainTime)
+		p.done()
 	}
-	f.Status = status
+	r.facts.Status = status
 }

@@ -19,20 +19,21 @@ const maxCursor = 8 << 10
 // [*call.Refusal]; the facts are filled either way.
 func (x *Exchange) List(ctx context.Context, r Request) ([]json.RawMessage, Facts, error) {
 	var f Facts
-	tools, refusal := x.pages(ctx, &r, &f)
+	r.facts = &f
+	tools, refusal := x.pages(ctx, &r)
 	if refusal != nil {
 		return nil, f, listing(refusal)
 	}
 	return tools, f, nil
 }
 
-func (x *Exchange) pages(ctx context.Context, r *Request, f *Facts) ([]json.RawMessage, *call.Refusal) {
+func (x *Exchange) pages(ctx context.Context, r *Request) ([]json.RawMessage, *call.Refusal) {
 	limits := r.Limits.withDefaults()
 	var tools []json.RawMessage
 	var cursors []json.RawMessage
 	m := message{method: methodList, meta: r.Meta}
 	for range limits.Pages {
-		reply, refusal := x.ask(ctx, r, &m, f)
+		reply, refusal := x.ask(ctx, r, &m)
 		if refusal != nil {
 			return nil, refusal
 		}
@@ -46,7 +47,7 @@ func (x *Exchange) pages(ctx context.Context, r *Request, f *Facts) ([]json.RawM
 		if tools = append(tools, page...); len(tools) > limits.Items {
 			return nil, call.Refuse(call.ListTooLong, "more than %d tools", limits.Items)
 		}
-		cursor, refusal := nextCursor(reply.Result, f.Era, cursors)
+		cursor, refusal := nextCursor(reply.Result, r.facts.Era, cursors)
 		if cursor == nil || refusal != nil {
 			return tools, refusal
 		}

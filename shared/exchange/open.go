@@ -9,9 +9,9 @@ import (
 
 // open gives what is needed to speak to the server: from memory, from the
 // store, or by asking it. A state that the server has lost is not given again.
-func (x *Exchange) open(ctx context.Context, r *Request, lost session.State, f *Facts) (session.State, *call.Refusal) {
+func (x *Exchange) open(ctx context.Context, r *Request, lost session.State) (session.State, *call.Refusal) {
 	if s, ok := x.remembered(r, lost); ok {
-		f.opened(s, SessionReused)
+		r.facts.opened(s, SessionReused)
 		return s, nil
 	}
 	bounded := ctx
@@ -24,7 +24,7 @@ func (x *Exchange) open(ctx context.Context, r *Request, lost session.State, f *
 	s, _, refusal := x.flights.do(bounded, r.Session, lost, func() (session.State, *call.Refusal) {
 		var s session.State
 		var refusal *call.Refusal
-		s, how, refusal = x.acquire(bounded, r, lost, f)
+		s, how, refusal = x.acquire(bounded, r, lost)
 		return s, opening(refusal)
 	})
 	if refusal != nil {
@@ -33,7 +33,7 @@ func (x *Exchange) open(ctx context.Context, r *Request, lost session.State, f *
 	if lost.SessionID != "" && how == SessionNew {
 		how = SessionRenewed
 	}
-	f.opened(s, how)
+	r.facts.opened(s, how)
 	return s, nil
 }
 
@@ -64,7 +64,7 @@ func (x *Exchange) remembered(r *Request, lost session.State) (session.State, bo
 
 // acquire opens the server where this process does not know it. It runs once
 // at a time for a session key, and says how it came by the state.
-func (x *Exchange) acquire(ctx context.Context, r *Request, lost session.State, f *Facts) (session.State, string, *call.Refusal) {
+func (x *Exchange) acquire(ctx context.Context, r *Request, lost session.State) (session.State, string, *call.Refusal) {
 	if s, ok := x.remembered(r, lost); ok {
 		return s, SessionReused, nil // the flight before this one
 	}
@@ -76,14 +76,14 @@ func (x *Exchange) acquire(ctx context.Context, r *Request, lost session.State, 
 	era := known
 	if era.Era == "" {
 		var refusal *call.Refusal
-		if era, refusal = x.probe(ctx, r, f); refusal != nil {
+		if era, refusal = x.probe(ctx, r); refusal != nil {
 			return session.State{}, "", refusal
 		}
 	}
 	if era.Era == session.Modern {
 		return era, SessionNone, nil
 	}
-	s, refusal := x.initialize(ctx, r, f)
+	s, refusal := x.initialize(ctx, r)
 	if refusal != nil && known.Era != "" && unknownHandshake(refusal) {
 		x.forget(ctx, r) // the server may have left the legacy era: the next opening probes
 	}
@@ -94,12 +94,12 @@ func (x *Exchange) acquire(ctx context.Context, r *Request, lost session.State, 
 		x.judge(ctx, r, session.Legacy, s.Version)
 	}
 	s.Ver = stored.Ver
-	return x.keep(ctx, r, s, lost, f)
+	return x.keep(ctx, r, s, lost)
 }
 
 // keep stores a session that was just opened. Where another process was first,
 // its session is used and this one is ended.
-func (x *Exchange) keep(ctx context.Context, r *Request, s, lost session.State, f *Facts) (session.State, string, *call.Refusal) {
+func (x *Exchange) keep(ctx context.Context, r *Request, s, lost session.State) (session.State, string, *call.Refusal) {
 	now, saved := x.save(ctx, r.Session, s)
 	if sameSession(now, lost) { // it could not be loaded before
 		s.Ver = now.Ver
@@ -111,7 +111,7 @@ func (x *Exchange) keep(ctx context.Context, r *Request, s, lost session.State, 
 		}
 		return now, SessionNew, nil
 	}
-	x.end(ctx, r, s, f)
+	x.end(ctx, r, s)
 	return now, SessionReused, nil
 }
 

@@ -15,23 +15,24 @@ type response struct {
 	conn  *egress.Conn
 	stop  func() // ends the binding of the connection to ctx
 	facts *Facts
+	whole bool // the body was read to its end
 	spent bool // the connection cannot carry another request
 }
 
 // post sends one message and reads the head of the reply. The caller ends the
 // response with done.
-func (x *Exchange) post(ctx context.Context, r *Request, m *message, f *Facts) (*response, *call.Refusal) {
+func (x *Exchange) post(ctx context.Context, r *Request, m *message) (*response, *call.Refusal) {
 	s := x.borrow()
 	defer x.giveBack(s)
 	if refusal := x.appendRequest(s, r, m); refusal != nil {
 		return nil, refusal
 	}
-	p, refusal := x.send(ctx, r, s.out, f)
+	p, refusal := x.send(ctx, r, s.out)
 	if refusal != nil {
 		return nil, refusal
 	}
 	if m.agents {
-		f.Posts++
+		r.facts.Posts++
 	}
 	err := readHead(p.conn.Reader)
 	if err == nil {
@@ -41,10 +42,10 @@ func (x *Exchange) post(ctx context.Context, r *Request, m *message, f *Facts) (
 		}
 	}
 	if err != nil {
-		p.done(false)
+		p.done()
 		return nil, headFault(ctx, err)
 	}
-	f.Status = p.StatusCode
+	r.facts.Status = p.StatusCode
 	return p, nil
 }
 
@@ -56,14 +57,14 @@ func (x *Exchange) post(ctx context.Context, r *Request, m *message, f *Facts) (
 // so nothing is replayed, however likely it is that the pool held a dead one.
 // A write that failed half-way is followed by reading: a server that refuses a
 // request early says why before it closes (RFC 9112 section 9.3).
-func (x *Exchange) send(ctx context.Context, r *Request, out []byte, f *Facts) (*response, *call.Refusal) {
+func (x *Exchange) send(ctx context.Context, r *Request, out []byte) (*response, *call.Refusal) {
 	conn, err := x.take(ctx, r, x.guard.Conn)
 	for {
 		if err != nil {
 			return nil, unreached(ctx, err)
 		}
-		f.Address = conn.Addr()
-		p := &response{ctx: ctx, conn: conn, stop: conn.Bind(ctx), facts: f}
+		r.facts.Address = conn.Addr()
+		p := &response{ctx: ctx, conn: conn, stop: conn.Bind(ctx), facts: r.facts}
 		if err = ctx.Err(); err == nil { // the end of ctx may not have reached the connection yet
 			_, err = conn.Write(out)
 		}
@@ -72,7 +73,7 @@ func (x *Exchange) send(ctx context.Context, r *Request, out []byte, f *Facts) (
 			return p, nil
 		}
 		reused := conn.Reused()
-		p.done(false)
+		p.done()
 		if !reused || ctx.Err() != nil {
 			refusal := headFault(ctx, err)
 			refusal.Impact = call.ImpactNone
@@ -95,11 +96,11 @@ func (x *Exchange) take(ctx context.Context, r *Request, from func(context.Conte
 // done ends the response and counts its bytes. Only a connection whose reply
 // was read whole, with nothing behind it, that neither side means to close and
 // that no end of ctx has touched goes back to the pool.
-func (p *response) done(whole bool) {
+func (p *response) done() {
 	p.stop()
 	p.facts.BytesOut += p.conn.Written()
 	p.facts.BytesIn += p.conn.Received()
-	if whole && !p.spent && !p.Close && p.conn.Reader.Buffered() == 0 && p.ctx.Err() == nil {
+	if p.whole && !p.spent && !p.Close && p.conn.Reader.Buffered() == 0 && p.ctx.Err() == nil {
 		p.conn.Release()
 		return
 	}

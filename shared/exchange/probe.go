@@ -18,10 +18,10 @@ const codeMissingCapability = -32021
 
 // probe finds the server's era with server/discover, which has no effect. What
 // it gives for a legacy server is not yet a verdict: initialize must succeed.
-func (x *Exchange) probe(ctx context.Context, r *Request, f *Facts) (session.State, *call.Refusal) {
+func (x *Exchange) probe(ctx context.Context, r *Request) (session.State, *call.Refusal) {
 	version := wire.Modern
 	for range len(wire.Versions()) {
-		a, refusal := x.tell(ctx, r, methodDiscover, session.State{Era: session.Modern, Version: version}, f)
+		a, refusal := x.tell(ctx, r, methodDiscover, session.State{Era: session.Modern, Version: version})
 		if refusal != nil && !oddSuccess(refusal) {
 			return session.State{}, refusal
 		}

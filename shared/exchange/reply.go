@@ -39,25 +39,17 @@ func (a *answer) ok() bool { return a.status/100 == 2 }
 // refusal; with any other status the answer says what there was.
 func (x *Exchange) read(p *response, r *Request, m *message) (answer, *call.Refusal) {
 	a := answer{status: p.StatusCode, session: p.Header.Get("Mcp-Session-Id")}
-	whole := false
-	defer func() { p.done(whole) }()
+	defer p.done()
 	if refusal := p.turnedAway(r); refusal != nil {
 		return a, refusal
 	}
 	a.retryAfter = retryAfter(p.Header, x.now())
-	media := mediaType(p.Header)
-	if a.ok() && media != mediaJSON && media != mediaStream {
-		return a, p.oddContent()
-	}
-	err := x.readBody(p, r, m, media, &a, &whole)
+	err := p.readBody(r, m, &a)
 	switch {
 	case err == nil:
 		return a, nil
-	case errors.Is(err, errEncoding):
-		if a.ok() {
-			return a, &call.Refusal{Reason: call.Encoding, Status: a.status}
-		}
-		return a, nil
+	case errors.Is(err, errContentType):
+		return a, p.oddContent()
 	case a.ok() || isTimeout(p.ctx, err):
 		return a, bodyFault(p.ctx, a.status, err)
 	}
@@ -65,15 +57,18 @@ func (x *Exchange) read(p *response, r *Request, m *message) (answer, *call.Refu
 }
 
 // readBody fills the answer from the body.
-func (x *Exchange) readBody(p *response, r *Request, m *message, media string, a *answer, whole *bool) error {
-	limit := r.Limits.ResultBytes
+func (p *response) readBody(r *Request, m *message, a *answer) error {
+	limit, media := r.Limits.ResultBytes, mediaType(p.Header)
+	if a.ok() && media != mediaJSON && media != mediaStream {
+		return errContentType
+	}
 	body, length, err := decoded(p, limit)
 	if err != nil {
 		return err
 	}
 	if media == mediaStream {
-		if err = readStream(body, r, m, a, p.facts); err == nil {
-			*whole = p.drained(lingerTime)
+		if err = readStream(body, r, m, a); err == nil {
+			p.whole = p.drained(lingerTime)
 		}
 		return err
 	}
@@ -81,7 +76,7 @@ func (x *Exchange) readBody(p *response, r *Request, m *message, media string, a
 	if err != nil {
 		return err
 	}
-	*whole = true
+	p.whole = true
 	reply, err := wire.ReadReply(data)
 	if err == nil && a.take(reply, m) {
 		return nil

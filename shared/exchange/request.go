@@ -36,6 +36,8 @@ type Request struct {
 	// on the caller's goroutine; the bytes are valid during the call only. Nil
 	// drops them.
 	Progress func(json.RawMessage)
+
+	facts *Facts // of the call, filled as it goes
 }
 
 // Limits bounds what a server may send. A zero field means its default.

@@ -16,7 +16,7 @@ const methodProgress = "notifications/progress"
 // readStream reads events up to the response to m. What else a server sends is
 // counted: its requests are never answered, its notifications are dropped but
 // for progress, responses to others are ignored.
-func readStream(body io.Reader, r *Request, m *message, a *answer, f *Facts) error {
+func readStream(body io.Reader, r *Request, m *message, a *answer) error {
 	events := wire.NewEventReader(body, wire.EventLimits{Bytes: r.Limits.ResultBytes, Events: maxEvents})
 	for {
 		event, err := events.Next()
@@ -38,18 +38,18 @@ func readStream(body io.Reader, r *Request, m *message, a *answer, f *Facts) err
 		case a.take(reply, m):
 			return nil
 		case reply.Method != "":
-			count(reply, r, f)
+			count(reply, r)
 		}
 	}
 }
 
 // count takes note of what is no response.
-func count(reply wire.Reply, r *Request, f *Facts) {
+func count(reply wire.Reply, r *Request) {
 	if !reply.ID.IsZero() {
-		f.ServerRequests++
+		r.facts.ServerRequests++
 		return
 	}
-	f.Notifications++
+	r.facts.Notifications++
 	if reply.Method == methodProgress && r.Progress != nil {
 		r.Progress(reply.Params)
 	}
