@@ -32,13 +32,14 @@ func silent(begin string, gone chan<- error) script {
 func trickle(begin, more string, gone chan<- error) script {
 	return func(w net.Conn, g got) {
 		send(w, "%s", begin)
-		for {
+		pace := time.NewTicker(time.Millisecond)
+		defer pace.Stop()
+		for range pace.C {
 			if _, err := w.Write([]byte(more)); err != nil {
 				w.Close()
 				gone <- err
 				return
 			}
-			time.Sleep(time.Millisecond) // the pace of the peer, not of the test
 		}
 	}
 }
