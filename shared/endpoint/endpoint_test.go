@@ -223,6 +223,8 @@ func TestSecondSpellingsAreRefused(t *testing.T) {
 		"https://mcp.example.com:99999/a":  "port",
 		"https://mcp.example.com:+8443/a":  "parse",
 		"https://mcp.example.com:8443:1/a": "parse",
+		"https://mcp.example.9/a":          "numeric-tld",
+		"https://mcp.example.0a/a":         "numeric-tld",
 	} {
 		if got := rule(t, text, endpoint.Options{}); got != want {
 			t.Errorf("%s: rule %q, want %q", text, got, want)
