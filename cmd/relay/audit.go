@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -124,6 +127,15 @@ func printRecord(out *tabwriter.Writer, r audit.Record, asJSON bool) error {
 	if r.State == audit.StateIntent {
 		outcome = "(open)"
 	}
-	_, err := fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%s\n", r.Time.Format(time.RFC3339), r.Agent, r.Server, r.About, r.Decision, outcome, r.Reason, r.DurationMS, r.CallID)
+	_, err := fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%s\n", r.Time.Format(time.RFC3339), plain(r.Agent), plain(r.Server), plain(r.About), r.Decision, outcome, r.Reason, r.DurationMS, r.CallID)
 	return err
+}
+
+// plain shows what a terminal would act on, or a name could hide behind, as
+// escapes.
+func plain(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(s)
+	}
+	return s
 }

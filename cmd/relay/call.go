@@ -44,14 +44,14 @@ func callOnce(ctx context.Context, f flags, server, tool, arguments string) (err
 	if err != nil {
 		return err
 	}
-	l, err := openLocal(f, c, os.Stderr, true)
+	l, err := openLocal(f, c, localOptions{log: os.Stderr})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close(context.WithoutCancel(ctx))) }()
 	now := time.Now()
 	answer, refusal := l.app.Relay().Run(ctx, call.Call{
-		ID: app.NewID(now), At: now, Principal: l.principal, Face: call.FaceInternal,
+		ID: app.NewID(now), At: now, Principal: l.principal(), Face: call.FaceInternal,
 		Operation: call.OperationToolsCall, Server: server, Tool: tool, Arguments: object,
 	})
 	defer answer.Settle()

@@ -23,8 +23,6 @@ type localRelay struct {
 	store  *local.Store
 	config *config.Config
 	minted string // the token made at start, where no caller is configured
-	// principal is who calls from this process itself, subject "local".
-	principal call.Principal
 }
 
 // loadConfig reads the config file of f.
@@ -35,22 +33,33 @@ func loadConfig(f flags) (*config.Config, error) {
 	return config.Load(f.config, config.Options{Loopback: f.loopback})
 }
 
+// localOptions are what serving and a single call differ in.
+type localOptions struct {
+	log        io.Writer
+	localHosts bool     // refuse hosts that are not loopback names
+	ownHosts   []string // of the listener
+	callers    bool     // somebody will present a credential
+}
+
 // openLocal opens the store and wires the relay over it.
-func openLocal(f flags, c *config.Config, log io.Writer, localHosts bool) (*localRelay, error) {
+func openLocal(f flags, c *config.Config, o localOptions) (*localRelay, error) {
 	store, err := local.Open(f.data)
 	if err != nil {
 		return nil, err
 	}
 	l := &localRelay{store: store, config: c}
-	callers, err := l.callers()
+	var callers []auth.Caller
+	if o.callers {
+		callers, err = l.callers()
+	}
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	l.app, err = app.New(app.Options{
 		Registry: app.FileRegistry{Registration: c.Tenant},
 		Tokens:   store, Callers: callers, Sessions: store, Recorder: store, Secrets: store.Secret,
-		Log:      slog.New(slog.NewJSONHandler(log, nil)),
-		Loopback: f.loopback, LocalHosts: localHosts,
+		Log:      slog.New(slog.NewJSONHandler(o.log, nil)),
+		Loopback: f.loopback, LocalHosts: o.localHosts, OwnHosts: o.ownHosts,
 	})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -63,24 +72,28 @@ func (l *localRelay) Close(ctx context.Context) error {
 	return errors.Join(l.app.Close(ctx), l.store.Close())
 }
 
+// principal is who calls from this process itself.
+func (l *localRelay) principal() call.Principal {
+	return call.Principal{Tenant: l.config.Tenant.ID, Subject: "local", Kind: call.KindUser, Scopes: []call.Scope{call.ScopeCall}}
+}
+
 // callers are those of the config file, or one with a minted token.
 func (l *localRelay) callers() ([]auth.Caller, error) {
-	minted, local, err := auth.Local(l.config.Tenant.ID, rand.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("minting a token: %w", err)
-	}
-	l.principal = local.Principal
 	if len(l.config.Callers) == 0 {
+		minted, caller, err := auth.Local(l.config.Tenant.ID, rand.Reader)
+		if err != nil {
+			return nil, fmt.Errorf("minting a token: %w", err)
+		}
 		l.minted = minted
-		return []auth.Caller{local}, nil
+		return []auth.Caller{caller}, nil
 	}
 	callers := make([]auth.Caller, 0, len(l.config.Callers))
 	for i, c := range l.config.Callers {
 		caller, err := auth.NewCaller(os.Getenv(c.TokenEnv), call.Principal{
 			Tenant: l.config.Tenant.ID, Subject: c.Subject, Kind: c.Kind, Scopes: c.Scopes,
 		})
-		if err != nil {
-			return nil, fmt.Errorf("callers[%d].token_env: environment variable %s: %w", i, c.TokenEnv, err)
+		if err != nil { // the variable is not named: somebody may have put the token in its place
+			return nil, fmt.Errorf("callers[%d].token_env: the environment variable of this name: %w", i, err)
 		}
 		callers = append(callers, caller)
 	}

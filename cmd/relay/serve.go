@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/netip"
@@ -50,7 +52,14 @@ func serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	defer stop()
-	relay, err := openLocal(o.flags, c, os.Stderr, onLoopback(o.listen))
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return fmt.Errorf("listening on %s: %w", o.listen, err)
+	}
+	defer listener.Close() // again, where it was served
+	relay, err := openLocal(o.flags, c, localOptions{
+		log: os.Stderr, localHosts: onLoopback(o.listen), ownHosts: []string{listener.Addr().String()}, callers: true,
+	})
 	if err != nil {
 		return err
 	}
@@ -59,12 +68,8 @@ func serve(ctx context.Context, o serveOptions) (err error) {
 		defer cancel()
 		err = errors.Join(err, relay.Close(bounded))
 	}()
-	listener, err := net.Listen("tcp", o.listen)
-	if err != nil {
-		return fmt.Errorf("listening on %s: %w", o.listen, err)
-	}
 	if err := announce(ctx, relay, listener.Addr().String()); err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
 	return serveHTTP(ctx, relay, listener, o)
 }
@@ -119,31 +124,41 @@ const (
 	headTime = 10 * time.Second
 	idleTime = 120 * time.Second
 	maxHead  = 64 << 10 // bytes
+	// graceTime is what calls in flight have when the relay is told to stop.
+	graceTime = 10 * time.Second
 )
 
-// serveHTTP serves until ctx ends, then lets calls in flight end.
+// serveHTTP serves until ctx ends, then lets calls in flight end: for
+// [graceTime] by themselves, after that by cancelling them, so that each still
+// leaves its final before the store is closed.
 func serveHTTP(ctx context.Context, l *localRelay, listener net.Listener, o serveOptions) error {
+	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
 	server := &http.Server{
 		Handler: l.app.Handler(), ReadHeaderTimeout: headTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHead,
+		BaseContext: func(net.Listener) context.Context { return calls },
+		ErrorLog:    log.New(io.Discard, "", 0), // it quotes what clients send
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
+	var err error
 	if o.tour {
-		if err := tour(ctx, l, listener.Addr().String()); err != nil || o.once {
-			return errors.Join(err, shutdown(ctx, server), ignoreClosed(<-served))
+		err = tour(ctx, l, listener.Addr().String())
+	}
+	if err == nil && !o.once {
+		select {
+		case err := <-served:
+			return err
+		case <-ctx.Done():
 		}
 	}
-	select {
-	case err := <-served:
-		return err
-	case <-ctx.Done():
-		return errors.Join(shutdown(ctx, server), ignoreClosed(<-served))
-	}
+	return errors.Join(err, shutdown(server, cancel), ignoreClosed(<-served))
 }
 
-func shutdown(ctx context.Context, server *http.Server) error {
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeBudget)
-	defer cancel()
+func shutdown(server *http.Server, cancel context.CancelFunc) error {
+	defer time.AfterFunc(graceTime, cancel).Stop()
+	bounded, stop := context.WithTimeout(context.Background(), graceTime+closeBudget)
+	defer stop()
 	return server.Shutdown(bounded)
 }
 

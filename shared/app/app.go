@@ -17,6 +17,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"mcprelay/shared/auth"
+	"mcprelay/shared/call"
 	"mcprelay/shared/egress"
 	"mcprelay/shared/exchange"
 	"mcprelay/shared/front"
@@ -90,6 +91,11 @@ func New(o Options) (*App, error) {
 		LocalHosts:   o.LocalHosts,
 	})
 	return &App{relay: pipeline, front: agents, guard: guard}, nil
+}
+
+// Refuse answers for a request that never became one, see [front.Front.Refuse].
+func (a *App) Refuse(w http.ResponseWriter, r *http.Request, refusal *call.Refusal) {
+	a.front.Refuse(w, r, refusal)
 }
 
 // Handler is the agents' HTTP surface.

@@ -68,7 +68,7 @@ var table = []Row{
 	{ToolUnexpected, NoAnswer, StageList, ImpactNone, 502, CodeList, "the server has a tool that its registration does not name", false},
 
 	{InputRequired, NoAnswer, StageCall, ImpactUnknown, 502, CodeCall, "the server asks for input that the relay does not pass on", false},
-	{Redirect, Redirected, StageCall, ImpactNone, 502, CodeCall, "the server answered with a redirect, which the relay never follows", false},
+	{Redirect, Redirected, StageCall, ImpactUnknown, 502, CodeCall, "the server answered with a redirect, which the relay never follows", false},
 	{HeadTimeout, NoAnswer, StageCall, ImpactUnknown, 504, CodeCall, "the server did not begin to answer in time", false},
 	{CallTimeout, NoAnswer, StageCall, ImpactUnknown, 504, CodeCall, "the server did not answer in time", false},
 	{ResetBeforeHead, NoAnswer, StageCall, ImpactUnknown, 502, CodeCall, "the server closed the connection before it answered", false},

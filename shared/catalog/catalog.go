@@ -26,15 +26,21 @@ type Skip struct {
 	Reason string
 }
 
+// Bounds say which descriptors are usable.
+type Bounds struct {
+	Bytes int64              // of one descriptor; 0 for any
+	Name  func(string) error // what is wrong with a tool's name
+}
+
 // Tools reads raw descriptors. A descriptor without a usable name, of a name
-// seen before, over maxBytes, or with an inputSchema that is not an object, is
+// seen before, over its bound, or with an inputSchema that is not an object, is
 // left out and reported; the others stay, in the order of the server.
-func Tools(raw []json.RawMessage, maxBytes int64) ([]Tool, []Skip) {
+func Tools(raw []json.RawMessage, bounds Bounds) ([]Tool, []Skip) {
 	tools := make([]Tool, 0, len(raw))
 	seen := make(map[string]bool, len(raw))
 	var skips []Skip
 	for _, descriptor := range raw {
-		name, reason := check(descriptor, maxBytes)
+		name, reason := check(descriptor, bounds)
 		if reason == "" && seen[name] {
 			reason = "a tool of this name came before"
 		}
@@ -48,12 +54,15 @@ func Tools(raw []json.RawMessage, maxBytes int64) ([]Tool, []Skip) {
 	return tools, skips
 }
 
-func check(descriptor json.RawMessage, maxBytes int64) (name, reason string) {
+func check(descriptor json.RawMessage, bounds Bounds) (name, reason string) {
 	member, ok := wire.Member(descriptor, "name")
 	if !ok || json.Unmarshal(member, &name) != nil || name == "" {
 		return "", "it has no name"
 	}
-	if maxBytes > 0 && int64(len(descriptor)) > maxBytes {
+	if err := bounds.Name(name); err != nil {
+		return "", "its name is unusable: " + err.Error()
+	}
+	if bounds.Bytes > 0 && int64(len(descriptor)) > bounds.Bytes {
 		return name, "its description is over max_descriptor_bytes"
 	}
 	schema, ok := wire.Member(descriptor, "inputSchema")

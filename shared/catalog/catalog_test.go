@@ -8,7 +8,11 @@ import (
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/catalog"
+	"mcprelay/shared/registry"
 )
+
+// usable bounds nothing but names.
+var usable = catalog.Bounds{Name: registry.ToolName}
 
 func raw(descriptors ...string) []json.RawMessage {
 	list := make([]json.RawMessage, len(descriptors))
@@ -26,7 +30,8 @@ func TestOneOddToolNeverLosesTheOthers(t *testing.T) {
 		`{"name":"a","inputSchema":{}}`,
 		`{"name":"big","inputSchema":{"description":"0123456789012345678901234567890123456789012345678901234567890123456789"}}`,
 		`{"name":"constructor","inputSchema":{"anyOf":[]}}`,
-	), 80)
+		`{"name":"a\u0000b","inputSchema":{}}`, `{"name":" a","inputSchema":{}}`,
+	), catalog.Bounds{Bytes: 80, Name: registry.ToolName})
 	names := []string{}
 	for _, tool := range tools {
 		names = append(names, tool.Name)
@@ -34,13 +39,13 @@ func TestOneOddToolNeverLosesTheOthers(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "constructor"}, names); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
-	if len(skips) != 7 {
-		t.Errorf("got %d skips, want each of the 7 odd ones: %v", len(skips), skips)
+	if len(skips) != 9 {
+		t.Errorf("got %d skips, want each of the 9 odd ones: %v", len(skips), skips)
 	}
 }
 
 func TestAnExactListIsMetOrRefused(t *testing.T) {
-	tools, _ := catalog.Tools(raw(`{"name":"a","inputSchema":{}}`, `{"name":"b","inputSchema":{}}`), 0)
+	tools, _ := catalog.Tools(raw(`{"name":"a","inputSchema":{}}`, `{"name":"b","inputSchema":{}}`), usable)
 	for _, test := range []struct {
 		name    string
 		allowed []string
@@ -64,7 +69,7 @@ func TestAnExactListIsMetOrRefused(t *testing.T) {
 }
 
 func TestRenamingTouchesNothingElse(t *testing.T) {
-	tools, _ := catalog.Tools(raw(`{ "inputSchema":{"n":1.0} , "name" : "a", "x-more":"<&>"}`), 0)
+	tools, _ := catalog.Tools(raw(`{ "inputSchema":{"n":1.0} , "name" : "a", "x-more":"<&>"}`), usable)
 	same, err := tools[0].Renamed("a")
 	if err != nil || string(same) != string(tools[0].Raw) {
 		t.Errorf("got %s, %v, want the same bytes", same, err)

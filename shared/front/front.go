@@ -13,6 +13,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 	"mcprelay/shared/wire"
 )
 
-// MaxHeaderText bounds X-Relay-Run and traceparent, in bytes.
+// MaxHeaderText bounds X-Relay-Run, in bytes.
 const MaxHeaderText = 128
 
 // Authenticate names the caller of a request, or refuses it.
@@ -49,6 +50,10 @@ func New(o Options) *Front { return &Front{Options: o} }
 
 // ServeHTTP routes by path, without redirects: a trailing slash is the same path.
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer f.recovered(w, r)
+	// From here on, so that a stranger who sends no body is not waited for. A
+	// surface without deadlines (a Lambda event is whole already) says so.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(BodyBudget))
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	parts := segments(r)
@@ -64,10 +69,31 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// recovered answers with a constant where a handler panicked. The value stays
+// here: it may hold anything.
+func (f *Front) recovered(w http.ResponseWriter, r *http.Request) {
+	value := recover()
+	if value == nil {
+		return
+	}
+	c := f.newCall(r, call.FacePlain)
+	writeProblem(w, c, f.Relay.Refuse(r.Context(), c, call.Refuse(call.Internal, "a panic of type %T", value)))
+}
+
+// Refuse answers for a request that never became one, because what carried it
+// was malformed. Nobody has been authenticated: it leaves a line and a count.
+func (f *Front) Refuse(w http.ResponseWriter, r *http.Request, refusal *call.Refusal) {
+	if parts := segments(r); len(parts) == 4 && parts[3] == "mcp" {
+		f.refuse(w, r, request{call: f.newCall(r, call.FaceMCP)}, refusal)
+		return
+	}
+	c := f.newCall(r, call.FacePlain)
+	writeProblem(w, c, f.Relay.Refuse(r.Context(), c, refusal))
+}
+
 // nothing answers for a path that is not the relay's, known caller or not.
 func (f *Front) nothing(w http.ResponseWriter, r *http.Request) {
-	c := f.newCall(r, call.FacePlain)
-	writeProblem(w, c, f.Relay.Refuse(r.Context(), c, call.Refuse(call.NotFound, "")))
+	f.Refuse(w, r, call.Refuse(call.NotFound, ""))
 }
 
 // segments splits the path; nil where one cannot be decoded or is empty.
@@ -98,9 +124,19 @@ func (f *Front) newCall(r *http.Request, face call.Face) call.Call {
 	return call.Call{ID: f.NewID(now), At: now, Face: face, Operation: call.OperationToolsCall}
 }
 
-// admit passes a request whose method, host, origin, caller, scope and content
+// admit passes a request that may be read. The body of one that may not is
+// not waited for: the connection ends with the reply.
+func (f *Front) admit(w http.ResponseWriter, r *http.Request, c *call.Call) *call.Refusal {
+	refusal := f.check(r, c)
+	if refusal != nil {
+		w.Header().Set("Connection", "close")
+	}
+	return refusal
+}
+
+// check passes a request whose method, host, origin, caller, scope and content
 // type are right, in this order: nothing about a server is known before.
-func (f *Front) admit(r *http.Request, c *call.Call) *call.Refusal {
+func (f *Front) check(r *http.Request, c *call.Call) *call.Refusal {
 	if r.Method != http.MethodPost {
 		return call.Refuse(call.MethodNotAllowed, "%.16q", r.Method)
 	}
@@ -118,6 +154,9 @@ func (f *Front) admit(r *http.Request, c *call.Call) *call.Refusal {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return call.Refuse(call.UnsupportedMediaType, "")
 	}
+	if wire.Passed(r.Header) {
+		return call.Refuse(call.Loop, "Via names a relay")
+	}
 	return readContext(r, c)
 }
 
@@ -126,8 +165,20 @@ func readContext(r *http.Request, c *call.Call) (refusal *call.Refusal) {
 	if c.Run, refusal = headerText(r, "X-Relay-Run"); refusal != nil {
 		return refusal
 	}
-	c.Traceparent, refusal = headerText(r, "Traceparent")
-	return refusal
+	c.Traceparent = traceparent(r.Header["Traceparent"])
+	return nil
+}
+
+// traceparentForm is version 00 of W3C Trace Context, 3.2.
+var traceparentForm = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
+// traceparent is the trace context of a request; one that is malformed or
+// given twice is ignored, as 3.2.2 asks.
+func traceparent(values []string) string {
+	if len(values) != 1 || !traceparentForm.MatchString(values[0]) {
+		return ""
+	}
+	return values[0]
 }
 
 // headerText is the value of a header that may be given once; empty for none.
@@ -142,17 +193,18 @@ func headerText(r *http.Request, name string) (string, *call.Refusal) {
 	return values[0], nil
 }
 
-// BodyBudget bounds the reading of a request's body.
-const BodyBudget = 30 * time.Second
+// Bounds of what a client may make the relay wait for.
+const (
+	BodyBudget  = 30 * time.Second // until a request's body is read
+	ReplyBudget = 60 * time.Second // until a reply is taken off
+)
 
 // readBody reads at most wire.MaxBody bytes within [BodyBudget]. The deadline
 // is lifted afterwards: left in place it would end the call that follows.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *call.Refusal) {
-	control := http.NewResponseController(w)
-	// A surface without deadlines (a Lambda event is whole already) says so.
-	_ = control.SetReadDeadline(time.Now().Add(BodyBudget))
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	return readAll(r)
+	body, refusal := readAll(r)
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	return body, refusal
 }
 
 func readAll(r *http.Request) ([]byte, *call.Refusal) {

@@ -74,13 +74,21 @@ func TestTheGateComesBeforeTheBody(t *testing.T) {
 		{"a foreign host", []string{"Host", "evil.example.com"}, 403, call.BadOrigin},
 		{"a foreign origin", []string{"Origin", "http://evil.example.com"}, 403, call.BadOrigin},
 		{"a null origin", []string{"Origin", "null"}, 403, call.BadOrigin},
+		{"a request that passed a relay", []string{"Via", "1.1 mcprelay"}, 508, call.Loop},
 		{"another type", []string{"Content-Type", "application/json-seq"}, 415, call.UnsupportedMediaType},
 		{"a run with a control byte", []string{"X-Relay-Run", "a\x01"}, 400, call.BadRequest},
 		{"a run that is too long", []string{"X-Relay-Run", strings.Repeat("a", 129)}, 400, call.BadRequest},
 	} {
 		for _, path := range []string{mcpPath, "/v1/servers/up/tools/look"} {
 			w := ask(f, "POST", path, `not JSON`, test.headers...)
-			if w.Code != test.status || !strings.Contains(w.Body.String(), `"reason":"`+string(test.reason)+`"`) {
+			if w.Header().Get("Connection") != "close" {
+				t.Errorf("%s on %s: the body is waited for", test.name, path)
+			}
+			status := test.status
+			if status == 508 && path == mcpPath {
+				status = 200 // the stage is later than parse and auth
+			}
+			if w.Code != status || !strings.Contains(w.Body.String(), `"reason":"`+string(test.reason)+`"`) {
 				t.Errorf("%s on %s: got %d %s, want %d %s", test.name, path, w.Code, w.Body, test.status, test.reason)
 			}
 		}
@@ -260,6 +268,49 @@ func TestRepliesOfThePlainFace(t *testing.T) {
 		w = ask(f, "POST", mcpPath, `{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{"name":"look"}}`)
 		if want := `{"jsonrpc":"2.0","id":9007199254740993,` + upstream + `}`; w.Code != 200 || w.Body.String() != want {
 			t.Errorf("got %d %s, want %s", w.Code, w.Body, want)
+		}
+	}
+}
+
+func TestARequestWithoutAnIDIsNotANotification(t *testing.T) {
+	f, k := newFront(t, false)
+	w := ask(f, "POST", mcpPath, `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"look"}}`)
+	if w.Code != 400 || !strings.Contains(w.Body.String(), `"reason":"bad_request"`) {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	if record := k.Recorder.Only(t); record.Reason != call.BadRequest || k.Requests.Load() != 0 {
+		t.Errorf("record %+v", record)
+	}
+}
+
+func TestALegacyRequestMayNotContradictItself(t *testing.T) {
+	f, _ := newFront(t, false)
+	body := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2024-11-05"}}}`
+	if w := ask(f, "POST", mcpPath, body, "MCP-Protocol-Version", "2025-11-25"); w.Code != 400 || !strings.Contains(w.Body.String(), "-32020") {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+}
+
+func TestAToolThatHidesBehindAnotherIsNotListed(t *testing.T) {
+	f, k := newFront(t, false)
+	k.Answer = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
+		kit.Result(w, body, `{"tools":[{"name":"change","inputSchema":{}},{"name":"edit","inputSchema":{}}]}`)
+	}
+	w := ask(f, "POST", mcpPath, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	if got := strings.Count(w.Body.String(), `"name":"edit"`); got != 1 {
+		t.Errorf("edit is listed %d times: %s", got, w.Body)
+	}
+}
+
+func TestATraceContextIsKeptIfItIsOne(t *testing.T) {
+	const good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for given, want := range map[string]string{good: good, "": "", "x": "", good + "0": "", strings.ToUpper(good): ""} {
+		f, k := newFront(t, false)
+		if w := ask(f, "POST", "/v1/servers/up/tools/look", `{"arguments":{}}`, "Traceparent", given); w.Code != 200 {
+			t.Errorf("%q refuses the call: %d %s", given, w.Code, w.Body)
+		}
+		if record := k.Recorder.Only(t); record.Traceparent != want {
+			t.Errorf("%q is recorded as %q", given, record.Traceparent)
 		}
 	}
 }

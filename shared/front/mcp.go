@@ -21,7 +21,7 @@ type request struct {
 func (f *Front) serveMCP(w http.ResponseWriter, r *http.Request, server string) {
 	q := request{call: f.newCall(r, call.FaceMCP)}
 	q.call.Server = bounded(server)
-	refusal := f.admit(r, &q.call)
+	refusal := f.admit(w, r, &q.call)
 	if refusal == nil {
 		refusal = readMCP(w, r, &q)
 	}
@@ -59,24 +59,27 @@ func readMCP(w http.ResponseWriter, r *http.Request, q *request) *call.Refusal {
 	} else {
 		q.call.Operation = call.Operation(bounded(q.Method))
 	}
+	if q.Notification() && !strings.HasPrefix(q.Method, "notifications/") {
+		return call.Refuse(call.BadRequest, "a request without an id")
+	}
+	if refusal := wire.CheckHeaders(r.Header, q.Request); refusal != nil {
+		return refusal
+	}
 	header := r.Header.Get("MCP-Protocol-Version")
 	q.modern = q.Modern() || wire.IsModern(header)
 	if q.modern {
-		return checkModern(r, q)
+		return checkModern(q)
 	}
 	return checkLegacy(header, q)
 }
 
-// checkModern is the header and body agreement of MCP 2026-07-28. A
-// notification's headers are not defined by that revision and not checked.
-func checkModern(r *http.Request, q *request) *call.Refusal {
+// checkModern asks of a modern request what MCP 2026-07-28 requires; its
+// headers agree with its body already.
+func checkModern(q *request) *call.Refusal {
 	if q.Notification() {
 		return nil
 	}
 	q.version = q.ProtocolVersion
-	if refusal := wire.CheckHeaders(r.Header, q.Request); refusal != nil {
-		return refusal
-	}
 	if !wire.IsModern(q.version) || !supported(q.version) {
 		return unsupported(q.version)
 	}

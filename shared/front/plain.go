@@ -15,7 +15,7 @@ import (
 func (f *Front) servePlain(w http.ResponseWriter, r *http.Request, server, tool string) {
 	c := f.newCall(r, call.FacePlain)
 	c.Server, c.Tool = bounded(server), bounded(tool)
-	refusal := f.admit(r, &c)
+	refusal := f.admit(w, r, &c)
 	if refusal == nil {
 		refusal = readPlain(w, r, &c)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"time"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/wire"
@@ -22,6 +23,7 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 }
 
 func writeBytes(w http.ResponseWriter, status int, contentType string, body []byte) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(ReplyBudget))
 	header := w.Header()
 	header.Set("Content-Type", contentType)
 	header.Set("Content-Length", strconv.Itoa(len(body)))

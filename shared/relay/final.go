@@ -59,11 +59,10 @@ func noteFacts(record *audit.Record, f exchange.Facts) {
 func (r *Relay) final(ctx context.Context, t trail, p plan, a Answer, refusal *call.Refusal) (Answer, *call.Refusal) {
 	record := t.record
 	record.Arguments(p.call.Arguments, argumentsMode(p, t), t.masker.Begin)
+	record.Location = t.masker.Text(record.Location)
 	if refusal != nil {
-		refusal.Explain = p.tenant != nil && p.tenant.Settings.ExplainRefusals
+		refusal = r.refusal(ctx, t, p, refusal)
 		record.Refuse(refusal)
-		masked, _ := t.masker.Bytes([]byte(record.Detail))
-		record.Detail = string(masked)
 	} else {
 		record.Answer(answerReason(a))
 		record.RPCCode = a.code
@@ -78,6 +77,28 @@ func (r *Relay) final(ctx context.Context, t trail, p plan, a Answer, refusal *c
 	write()
 	a.Settle = func() {}
 	return a, refusal
+}
+
+// refusal makes a refusal fit to be seen: the caller's own copy, its detail
+// masked. A cause that only the relay's operators can mend is logged.
+func (r *Relay) refusal(ctx context.Context, t trail, p plan, refused *call.Refusal) *call.Refusal {
+	own := *refused
+	own.Explain = p.tenant != nil && p.tenant.Settings.ExplainRefusals
+	own.Detail = t.masker.Text(own.Detail)
+	switch own.Reason {
+	case call.PolicyUnavailable, call.AuditUnavailable, call.SecretUnavailable, call.Internal:
+		r.complain(ctx, t.record.CallID, own.Reason, own.Err, t.masker.Text)
+	}
+	return &own
+}
+
+// complain logs why a store or the relay itself failed.
+func (r *Relay) complain(ctx context.Context, callID string, reason call.Reason, err error, mask func(string) string) {
+	if err == nil {
+		return
+	}
+	r.Log.LogAttrs(ctx, slog.LevelError, "failed",
+		slog.String("call_id", callID), slog.String("reason", string(reason)), slog.String("error", mask(err.Error())))
 }
 
 func answerReason(a Answer) call.Reason {
@@ -108,7 +129,7 @@ func (r *Relay) write(ctx context.Context, record audit.Record) {
 	bounded, cancel := detached(ctx)
 	defer cancel()
 	if err := r.Recorder.Final(bounded, record); err != nil {
-		r.Log.LogAttrs(ctx, slog.LevelError, "final_unwritten", slog.String("call_id", record.CallID))
+		r.Log.LogAttrs(ctx, slog.LevelError, "final_unwritten", slog.String("call_id", record.CallID), slog.String("error", err.Error()))
 		r.refused.unwritten.Add(1)
 	}
 	audit.Log(ctx, r.Log, record)

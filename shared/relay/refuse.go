@@ -33,6 +33,9 @@ func (r *Relay) Counts() Counts {
 // is known, and a log line and a count otherwise. The refusal comes back as an
 // agent may see it.
 func (r *Relay) Refuse(ctx context.Context, c call.Call, refusal *call.Refusal) *call.Refusal {
+	if refusal.Reason == call.AuthUnavailable {
+		r.complain(ctx, c.ID, refusal.Reason, refusal.Err, func(s string) string { return s })
+	}
 	if !c.Principal.Known() {
 		r.refused.strangers.Add(1)
 		r.Log.LogAttrs(ctx, slog.LevelInfo, "refused",
@@ -55,8 +58,7 @@ func (r *Relay) Offered(ctx context.Context, c call.Call) *call.Refusal {
 	var t trail
 	p, refusal := r.policy(ctx, c, &t)
 	if refusal != nil {
-		refusal.Explain = p.tenant != nil && p.tenant.Settings.ExplainRefusals
-		return r.Refuse(ctx, c, refusal)
+		return r.Refuse(ctx, c, r.refusal(ctx, t, p, refusal))
 	}
 	return nil
 }

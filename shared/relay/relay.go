@@ -70,9 +70,20 @@ func (r *Relay) Run(ctx context.Context, c call.Call) (Answer, *call.Refusal) {
 	if refusal != nil {
 		return r.final(ctx, t, p, Answer{}, refusal)
 	}
-	answer, refusal := r.attempt(bounded, p, &t)
+	answer, refusal := r.guarded(bounded, p, &t)
 	answer = redacted(answer, &t)
 	return r.final(ctx, t, p, answer, refusal)
+}
+
+// guarded makes a panic a refusal, so that the call has its final all the same.
+// Its value stays here: it may hold anything.
+func (r *Relay) guarded(ctx context.Context, p plan, t *trail) (answer Answer, refusal *call.Refusal) {
+	defer func() {
+		if value := recover(); value != nil {
+			answer, refusal = Answer{}, call.Refuse(call.Internal, "a panic of type %T", value)
+		}
+	}()
+	return r.attempt(ctx, p, t)
 }
 
 // attempt is the part of the pipeline that the time budget bounds.

@@ -257,3 +257,63 @@ func TestArgumentsAreRecordedMaskedOrNotAtAll(t *testing.T) {
 		t.Errorf("what could not be masked is previewed: %+v", record)
 	}
 }
+
+func TestAPanicIsAFinalAndKeepsItsValue(t *testing.T) {
+	f := kit.New(t, "", "")
+	f.Recorder.PanicIntent = "a secret value"
+	_, refusal := f.Do(t.Context(), kit.Call("change"))
+	kit.WantReason(t, refusal, call.Internal)
+	record := f.Recorder.Only(t)
+	if record.Reason != call.Internal || strings.Contains(record.Detail+f.Log.String(), "a secret value") {
+		t.Errorf("record %+v, log %s", record, f.Log)
+	}
+}
+
+func TestWhatARefusalSaysIsMaskedEverywhere(t *testing.T) {
+	f := kit.New(t, "", "")
+	f.Answer = func(w http.ResponseWriter, _ *http.Request, _ map[string]json.RawMessage) {
+		http.Error(w, "bad token: token-one-12345678", http.StatusInternalServerError)
+	}
+	_, refusal := f.Do(t.Context(), kit.Call("look"))
+	kit.WantReason(t, refusal, call.UpstreamStatus)
+	if said := refusal.Error() + f.Recorder.Only(t).Detail + f.Log.String(); strings.Contains(said, "token-one") {
+		t.Errorf("the credential is quoted: %s", said)
+	}
+}
+
+func TestARedirectsHostIsMasked(t *testing.T) {
+	f := kit.New(t, "", "")
+	f.Answer = func(w http.ResponseWriter, _ *http.Request, _ map[string]json.RawMessage) {
+		w.Header().Set("Location", "https://token-one-12345678.evil.example.com/")
+		w.WriteHeader(http.StatusSeeOther)
+	}
+	_, refusal := f.Do(t.Context(), kit.Call("change"))
+	kit.WantReason(t, refusal, call.Redirect)
+	if record := f.Recorder.Only(t); record.Location != "[redacted].evil.example.com" || record.Effect != call.ImpactUnknown {
+		t.Errorf("record %+v", record)
+	}
+}
+
+func TestNamesThatNoToolMayHaveAreRefused(t *testing.T) {
+	f := kit.New(t, "", "")
+	for _, name := range []string{"look\x00", "look\xff", "\x1b]0;x\a", " look", "look ", strings.Repeat("a", 129)} {
+		_, refusal := f.Do(t.Context(), kit.Call(name))
+		kit.WantReason(t, refusal, call.UnknownTool)
+	}
+	if f.Requests.Load() != 0 {
+		t.Error("the upstream was reached")
+	}
+}
+
+func TestWhyAStoreFailedIsLogged(t *testing.T) {
+	f := kit.New(t, "", "")
+	f.Registry.Err = errors.New("AccessDenied on the registry")
+	_, refusal := f.Do(t.Context(), kit.Call("look"))
+	kit.WantReason(t, refusal, call.PolicyUnavailable)
+	if !strings.Contains(f.Log.String(), "AccessDenied on the registry") {
+		t.Errorf("the log does not say why: %s", f.Log)
+	}
+	if strings.Contains(refusal.Detail, "AccessDenied") {
+		t.Errorf("the refusal shows it: %s", refusal.Detail)
+	}
+}

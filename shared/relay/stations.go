@@ -67,7 +67,7 @@ func (r *Relay) policy(ctx context.Context, c call.Call, t *trail) (plan, *call.
 	p.server, t.record.Host = server, server.Endpoint.Host()
 	if c.Operation == call.OperationToolsCall {
 		tool, ok := server.Upstream(c.Tool)
-		if !ok || !server.HasTool(tool) {
+		if !ok || !server.HasTool(tool) || registry.ToolName(tool) != nil {
 			return p, call.Refuse(call.UnknownTool, "server %s registers no tool of that name", server.Name)
 		}
 		p.tool = tool
@@ -102,9 +102,12 @@ func target(tenant *registry.Tenant, server *registry.Server, tool string) polic
 	return asked
 }
 
-// Offers reports whether a tool is shown to callers: what hidden and missing
-// tools have in common is that they are not.
+// Offers reports whether a tool is shown to callers. A tool whose own name is
+// what another one is offered under could not be called, so it is not shown.
 func Offers(tenant *registry.Tenant, server *registry.Server, tool string) bool {
+	if upstream, ok := server.Upstream(server.Offered(tool)); !ok || upstream != tool {
+		return false
+	}
 	return policy.Offers(tenant.Rules, target(tenant, server, tool))
 }
 
@@ -191,7 +194,7 @@ func (r *Relay) ask(ctx context.Context, p plan, b secret.Binding, route egress.
 		Tool:      p.tool,
 		Arguments: p.call.Arguments,
 		Meta:      p.call.Meta,
-		Open:      min(OpenBudget, orElse(p.server.Limits.StartupTimeout, OpenBudget)),
+		Open:      orElse(p.server.Limits.StartupTimeout, OpenBudget),
 		Limits: exchange.Limits{
 			ResultBytes: p.server.Limits.MaxResultBytes,
 			Pages:       p.server.Limits.MaxToolPages,
@@ -215,7 +218,7 @@ func (r *Relay) list(ctx context.Context, p plan, request exchange.Request, t *t
 	if err != nil {
 		return Answer{Facts: facts}, asRefusal(err)
 	}
-	tools, skips := catalog.Tools(raw, p.server.Limits.MaxDescriptorBytes)
+	tools, skips := catalog.Tools(raw, catalog.Bounds{Bytes: p.server.Limits.MaxDescriptorBytes, Name: registry.ToolName})
 	tools, refusal := catalog.Exact(tools, p.server.AllowedTools, p.server.UnexpectedTools == registry.UnexpectedHide)
 	return Answer{Tools: tools, Skips: skips, Facts: facts}, refusal
 }
@@ -230,7 +233,7 @@ func sessionKey(p plan) session.Key {
 		Server:    p.server.Name,
 		Endpoint:  p.server.Endpoint.String(),
 		Grant:     grant,
-		Principal: p.call.Principal.Subject,
+		Principal: string(p.call.Principal.Kind) + "\n" + p.call.Principal.Subject,
 		Run:       p.call.Run,
 	})
 }

@@ -36,12 +36,16 @@ type Recorder struct {
 	mu                    sync.Mutex
 	intents, finals       []audit.Record
 	FailIntent, FailFinal bool
+	PanicIntent           any // what Intent panics with
 }
 
 // Intent keeps a record, or fails.
 func (r *Recorder) Intent(_ context.Context, record audit.Record) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.PanicIntent != nil {
+		panic(r.PanicIntent)
+	}
 	if r.FailIntent {
 		return errors.New("the store is down")
 	}
