@@ -107,3 +107,22 @@ func TestAStoppedRelayFinishesItsCalls(t *testing.T) {
 		t.Errorf("record %+v, want the final", record)
 	}
 }
+
+// A call that outlasts the grace of a stop is cancelled and leaves its final.
+func TestAStoppedRelayCancelsWhatTakesTooLong(t *testing.T) {
+	up := startUpstream(t)
+	up.hold = make(chan struct{})
+	config := writeConfig(t, []server{entry("up", up.url, map[string]string{"look": "read"})}, []rule{allow("mcp.up.host.127.0.0.1"), allow("mcp.up.tool.*")}, nil)
+	data := t.TempDir()
+	relay := serve(t, nil, "--config", config, "--data", data, "--allow-loopback")
+	got := make(chan reply, 1)
+	go func() { got <- relay.post(t, "/v1/servers/up/tools/look", `{"arguments":{}}`) }()
+	<-up.arrived
+	relay.stop(t)
+	if r := <-got; r.status != call.Cancelled.Row().Status || !strings.Contains(string(r.body), `"reason":"cancelled"`) {
+		t.Errorf("the call got %d %s", r.status, r.body)
+	}
+	if record := last(t, data); record.State != audit.StateFinal || record.Reason != call.Cancelled || record.Effect != call.ImpactUnknown {
+		t.Errorf("record %+v, want the final of a cancelled call", record)
+	}
+}
