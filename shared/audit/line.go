@@ -49,7 +49,7 @@ func texts(r Record) []slog.Attr {
 		{"operation", string(r.Operation)}, {"run", r.Run}, {"traceparent", r.Traceparent},
 		{"tool_effect", string(r.ToolEffect)}, {"stage", string(r.Stage)}, {"effect", string(r.Effect)},
 		{"detail", r.Detail}, {"host", r.Host}, {"address", r.Address}, {"era", r.Era},
-		{"protocol_version", r.ProtocolVersion}, {"session", r.Session}, {"location", r.Location},
+		{"protocol_version", r.ProtocolVersion}, {"session", r.Session}, {"location", r.Location}, {"challenge", r.Challenge},
 		{"arguments_preview", r.ArgumentsPreview}, {"arguments_digest", r.ArgumentsDigest},
 	} {
 		if field.value != "" {

@@ -68,9 +68,10 @@ type Record struct {
 	Status          int         `json:"status,omitempty"`
 	Era             string      `json:"era,omitempty"`
 	ProtocolVersion string      `json:"protocol_version,omitempty"`
-	Session         string      `json:"session,omitempty"` // none, new, reused, renewed, unsaved
-	Posts           int         `json:"posts,omitempty"`   // POSTs of the agent's request
-	Location        string      `json:"location,omitempty"`
+	Session         string      `json:"session,omitempty"`   // none, new, reused, renewed, unsaved
+	Posts           int         `json:"posts,omitempty"`     // POSTs of the agent's request
+	Location        string      `json:"location,omitempty"`  // host of a redirect
+	Challenge       string      `json:"challenge,omitempty"` // WWW-Authenticate of the upstream
 	ServerRequests  int         `json:"server_requests,omitempty"`
 	Secrets         []SecretUse `json:"secrets,omitempty"`
 	SecretRenewed   bool        `json:"secret_renewed,omitempty"`

@@ -10,8 +10,12 @@ import (
 type Refusal struct {
 	Reason Reason
 	// Detail is for the audit trail and the log. It holds no secret and no
-	// upstream bytes beyond 64, quoted.
+	// upstream bytes.
 	Detail string
+	// Quote is the beginning of what the upstream sent instead of an answer, as
+	// it came. It may hold anything: whoever shows it masks it first, then cuts
+	// it to [MaxQuote] bytes and quotes it.
+	Quote []byte
 	// Impact overrides the reason's own impact where the exchange knows better.
 	Impact Impact
 	// Data is added to the JSON-RPC error's data object where the protocol
@@ -26,6 +30,9 @@ type Refusal struct {
 	// Err is the cause, for errors.Is; it is never shown to an agent.
 	Err error
 }
+
+// MaxQuote bounds what is shown of a [Refusal.Quote], in bytes.
+const MaxQuote = 64
 
 // Refuse makes a refusal with a detail for the operator.
 func Refuse(reason Reason, format string, args ...any) *Refusal {

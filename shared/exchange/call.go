@@ -23,10 +23,7 @@ func (x *Exchange) Call(ctx context.Context, r Request) (Reply, error) {
 	if refusal != nil {
 		return reply, refusal
 	}
-	reply.Result, reply.Error, reply.IsError = got.Result, got.Error, got.IsError
-	if reply.Facts.Era == session.Modern { // to older servers the member means nothing
-		reply.ResultType = got.ResultType
-	}
+	reply.Result, reply.Error, reply.IsError, reply.ResultType = got.Result, got.Error, got.IsError, got.ResultType
 	return reply, nil
 }
 
@@ -73,7 +70,9 @@ func (x *Exchange) put(ctx context.Context, r *Request, m *message, s session.St
 	if refusal != nil {
 		return answer{}, refusal
 	}
-	return x.read(p, r, m)
+	a, refusal := x.read(p, r, m)
+	unnamed(refusal, s.SessionID)
+	return a, refusal
 }
 
 // settle makes of an answer what the agent gets: the server's own reply, be it
@@ -92,6 +91,7 @@ func (x *Exchange) settle(ctx context.Context, r *Request, s session.State, a *a
 	}
 	refusal := a.failure(http.MethodPost)
 	refusal.Reason = call.UpstreamStatus
+	unnamed(refusal, s.SessionID)
 	return wire.Reply{}, refusal
 }
 
@@ -116,6 +116,5 @@ func (x *Exchange) turn(ctx context.Context, r *Request, s session.State, a *ans
 		r.facts.opened(now, SessionNone)
 		return now, nil
 	}
-	x.memory.drop(r.Session)
-	return x.open(ctx, r, session.State{})
+	return x.open(ctx, r, s) // s is what the server has given up
 }

@@ -56,7 +56,7 @@ func headFault(ctx context.Context, err error) *call.Refusal {
 	case errors.Is(err, errHeadTooLarge):
 		return &call.Refusal{Reason: call.HeadTooLarge, Impact: call.ImpactUnknown, Err: err}
 	case errors.Is(err, errHead):
-		return &call.Refusal{Reason: call.Protocol, Impact: call.ImpactUnknown, Detail: err.Error(), Err: err}
+		return &call.Refusal{Reason: call.Protocol, Impact: call.ImpactUnknown, Detail: err.Error(), Quote: quoted(err), Err: err}
 	}
 	return &call.Refusal{Reason: call.ResetBeforeHead, Impact: call.ImpactUnknown, Err: err}
 }
@@ -76,7 +76,7 @@ func bodyFault(ctx context.Context, status int, err error) *call.Refusal {
 	case errors.Is(err, errEncoding):
 		refusal.Reason = call.Encoding
 	case errors.Is(err, wire.ErrProtocol):
-		refusal.Reason, refusal.Detail = call.Protocol, err.Error()
+		refusal.Reason, refusal.Detail, refusal.Quote = call.Protocol, err.Error(), quoted(err)
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, new(flate.CorruptInputError)):
 		refusal.Reason, refusal.Detail = call.Encoding, "the gzip body is corrupt"
 	case cut(err):

@@ -81,5 +81,5 @@ func own(refusal *call.Refusal) *call.Refusal {
 
 // sameSession reports whether s is the session that was lost.
 func sameSession(s, lost session.State) bool {
-	return lost.SessionID != "" && s.SessionID == lost.SessionID
+	return lost.Era != "" && s.Is(lost)
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"mcprelay/shared/call"
 	"mcprelay/shared/session"
 )
 
@@ -62,7 +63,7 @@ func peekHead(r *bufio.Reader) ([]byte, error) {
 	for {
 		b, _ := r.Peek(min(r.Buffered(), maxHead))
 		if n := min(len(b), len(begin)); string(b[:n]) != begin[:n] {
-			return nil, fmt.Errorf("%w: it begins with %s", errHead, quote(b))
+			return nil, quoting(fmt.Errorf("%w: it begins with", errHead), b)
 		}
 		for {
 			n := bytes.IndexByte(b[line:], '\n')
@@ -92,7 +93,7 @@ func peekHead(r *bufio.Reader) ([]byte, error) {
 func checkHead(b []byte) error {
 	status, rest, _ := bytes.Cut(b, []byte("\r\n"))
 	if !statusLine(status) {
-		return fmt.Errorf("%w: status line %s", errHead, quote(status))
+		return quoting(fmt.Errorf("%w: status line", errHead), status)
 	}
 	var seen framing
 	for lines := 0; ; lines++ {
@@ -142,23 +143,23 @@ type framing struct{ length, encoding, session, kind, coding int }
 func (f *framing) add(line []byte) error {
 	name, value, ok := bytes.Cut(line, []byte(":"))
 	if !ok || len(name) == 0 || !token(name) { // a folded line begins with a blank, which no name has
-		return fmt.Errorf("%w: header line %s", errHead, quote(line))
+		return quoting(fmt.Errorf("%w: header line", errHead), line)
 	}
 	if !fieldText(value) {
-		return fmt.Errorf("%w: control byte in header %s", errHead, quote(name))
+		return quoting(fmt.Errorf("%w: control byte in header", errHead), name)
 	}
 	value = bytes.Trim(value, " \t")
 	switch {
 	case is(name, "Content-Length"):
 		f.length++
 		if _, err := strconv.ParseUint(string(value), 10, 63); err != nil {
-			return fmt.Errorf("%w: Content-Length %s", errHead, quote(value))
+			return quoting(fmt.Errorf("%w: Content-Length", errHead), value)
 		}
 		return once(f.length, name)
 	case is(name, "Transfer-Encoding"):
 		f.encoding++
 		if !is(value, "chunked") {
-			return fmt.Errorf("%w: Transfer-Encoding %s", errHead, quote(value))
+			return quoting(fmt.Errorf("%w: Transfer-Encoding", errHead), value)
 		}
 		return once(f.encoding, name)
 	case is(name, "Mcp-Session-Id"):
@@ -179,7 +180,7 @@ func (f *framing) add(line []byte) error {
 
 func once(n int, name []byte) error {
 	if n > 1 {
-		return fmt.Errorf("%w: two headers %s", errHead, quote(name))
+		return quoting(fmt.Errorf("%w: two headers", errHead), name)
 	}
 	return nil
 }
@@ -208,8 +209,38 @@ func fieldText(value []byte) bool {
 	return true
 }
 
-// quote makes the bytes of a server fit for the audit trail: quoted, at most
-// 64 of them (SECURITY 4.2).
-func quote(b []byte) string {
-	return strconv.Quote(string(b[:min(len(b), 64)]))
+// maxQuote bounds what is kept of the bytes that a server sent, so that a
+// credential among them can be found whole by whoever masks them.
+const maxQuote = 32 << 10
+
+// quotation is an error with the bytes of the server that caused it. They are
+// not in its text.
+type quotation struct {
+	error
+	bytes []byte
+}
+
+// Unwrap gives the error.
+func (q *quotation) Unwrap() error { return q.error }
+
+func quoting(err error, b []byte) error { return &quotation{err, clip(b)} }
+
+// clip copies the beginning of b, which is a buffer that will be used again.
+func clip(b []byte) []byte { return bytes.Clone(b[:min(len(b), maxQuote)]) }
+
+// quoted is what err quotes, nil for nothing.
+func quoted(err error) []byte {
+	var q *quotation
+	if errors.As(err, &q) {
+		return q.bytes
+	}
+	return nil
+}
+
+// unnamed takes the id of a session out of what a refusal quotes: whoever has
+// it could use the session.
+func unnamed(refusal *call.Refusal, id string) {
+	if refusal != nil && id != "" {
+		refusal.Quote = bytes.ReplaceAll(refusal.Quote, []byte(id), []byte("[session]"))
+	}
 }

@@ -44,7 +44,7 @@ func (x *Exchange) initialize(ctx context.Context, r *Request) (session.State, *
 	}
 	version, ok := negotiated(a.reply.Result)
 	if !ok {
-		return s, call.Refuse(call.NoCommonVersion, "initialize: protocolVersion %s", quote([]byte(version)))
+		return s, &call.Refusal{Reason: call.NoCommonVersion, Detail: "initialize: another protocolVersion", Quote: clip([]byte(version))}
 	}
 	now := x.now()
 	s = session.State{Era: session.Legacy, Version: version, SessionID: a.session, Opened: now, Expires: now.Add(session.Lifetime)}

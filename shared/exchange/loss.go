@@ -25,6 +25,8 @@ func (a *answer) lost(s session.State) bool {
 		return false
 	}
 	switch {
+	case a.ours && a.reply.Result != nil:
+		return false // it was executed, whatever the status says
 	case a.isError():
 		return a.errorSaysLost()
 	case a.status == http.StatusNotFound:
@@ -75,9 +77,9 @@ func (a *answer) unlikeModern() bool {
 }
 
 // said is the start of what a server said besides a reply, for the operator.
-func (a *answer) said() string {
+func (a *answer) said() []byte {
 	if len(a.text) == 0 || a.html {
-		return ""
+		return nil
 	}
-	return ": " + quote(bytes.TrimSpace(a.text))
+	return clip(bytes.TrimSpace(a.text))
 }

@@ -116,9 +116,9 @@ func listed(object json.RawMessage, name string) []string {
 // failure is the refusal where a method of the handshake was not answered with
 // a result.
 func (a *answer) failure(method string) *call.Refusal {
-	detail := fmt.Sprintf("%s: status %d%s", method, a.status, a.said())
+	detail := fmt.Sprintf("%s: status %d", method, a.status)
 	if a.isError() {
 		detail = fmt.Sprintf("%s: status %d, error %d", method, a.status, a.reply.Error.Code)
 	}
-	return &call.Refusal{Reason: call.InitializeFailed, Detail: detail, Status: a.status, RetryAfter: a.retryAfter}
+	return &call.Refusal{Reason: call.InitializeFailed, Detail: detail, Quote: a.said(), Status: a.status, RetryAfter: a.retryAfter}
 }

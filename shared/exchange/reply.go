@@ -3,7 +3,6 @@ package exchange
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -88,7 +87,7 @@ func (p *response) readBody(r *Request, m *message, a *answer) error {
 	if err == nil {
 		return foreign(reply)
 	}
-	return fmt.Errorf("%w; the body begins with %s", err, quote(data))
+	return quoting(err, data)
 }
 
 // take keeps reply if it is the response to m, or an error without an id.
@@ -109,9 +108,9 @@ func (a *answer) take(reply wire.Reply, m *message) bool {
 func (p *response) turnedAway(r *Request) *call.Refusal {
 	switch {
 	case p.StatusCode/100 == 3:
-		host, where := location(p.Header.Get("Location"), r)
-		p.facts.Location = host
-		return &call.Refusal{Reason: call.Redirect, Status: p.StatusCode, Detail: "status " + strconv.Itoa(p.StatusCode) + where}
+		refusal := &call.Refusal{Reason: call.Redirect, Status: p.StatusCode, Detail: "status " + strconv.Itoa(p.StatusCode)}
+		p.facts.Location = location(p.Header.Get("Location"), r, refusal)
+		return refusal
 	case p.StatusCode == http.StatusUnauthorized || p.StatusCode == http.StatusForbidden:
 		p.facts.Challenge = challenge(p.Header)
 		return &call.Refusal{Reason: call.UpstreamUnauthorized, Status: p.StatusCode, Detail: "status " + strconv.Itoa(p.StatusCode)}
@@ -119,23 +118,27 @@ func (p *response) turnedAway(r *Request) *call.Refusal {
 	return nil
 }
 
-// location gives the host that a redirect names and words for the operator.
+// location gives the host that a redirect names, and words for the operator.
 // The path is told only where it is the same server's, where it is usually a
 // missing slash; a query may carry anything and is never told.
-func location(value string, r *Request) (host, where string) {
+func location(value string, r *Request, refusal *call.Refusal) (host string) {
 	here := r.Route.Endpoint()
 	to, err := url.Parse(value)
 	if value == "" || err != nil {
-		return "", ", no usable Location"
+		refusal.Detail += ", no usable Location"
+		return ""
 	}
 	host = strings.ToLower(to.Hostname())
 	if host == "" || host == here.Host() {
-		return here.Host(), " to the same host, path " + quote([]byte(to.Path))
+		refusal.Detail, refusal.Quote = refusal.Detail+" to the same host, path", clip([]byte(to.Path))
+		return here.Host()
 	}
 	if wire.HeaderValue(host) != nil || len(host) > 253 {
-		return "", ", no usable Location"
+		refusal.Detail += ", no usable Location"
+		return ""
 	}
-	return host, " to another host"
+	refusal.Detail += " to another host"
+	return host
 }
 
 // maxChallenge bounds what is kept of a challenge: the longest seen in the
@@ -168,7 +171,7 @@ func (p *response) oddContent() *call.Refusal {
 	case len(values) == 0:
 		refusal.Detail = "no content type"
 	default:
-		refusal.Detail = "content type " + quote([]byte(values[0]))
+		refusal.Detail, refusal.Quote = "content type", clip([]byte(values[0]))
 	}
 	return refusal
 }

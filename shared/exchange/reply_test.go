@@ -3,6 +3,7 @@ package exchange_test
 import (
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -171,8 +172,8 @@ func TestHostileReplyIsRefusedWithItsReason(t *testing.T) {
 				if want := refusal.Row().Impact; refusal.MayHaveRun() != want {
 					t.Errorf("want impact %s, got %s", want, refusal.MayHaveRun())
 				}
-				if !strings.Contains(refusal.Detail, tc.detail) {
-					t.Errorf("want %s in the detail, got %s", tc.detail, refusal.Detail)
+				if said := refusal.Detail + " " + strconv.Quote(string(refusal.Quote)); !strings.Contains(said, tc.detail) {
+					t.Errorf("want %s in the detail, got %s", tc.detail, said)
 				}
 				if n := p.posts("tools/call"); n != 1 || reply.Facts.Posts != 1 {
 					t.Errorf("want 1 POST, got %d, counted as %d", n, reply.Facts.Posts)

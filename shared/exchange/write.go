@@ -79,6 +79,7 @@ func (x *Exchange) appendCredential(out []byte, refusal *call.Refusal, s *scratc
 			out = appendLine(out, name, value)
 		}
 	}
+	out = appendLine(out, "Via", wire.Via)
 	if _, own := s.header["User-Agent"]; !own {
 		out, refusal = appendHeader(out, refusal, "User-Agent", x.agent)
 	}

@@ -50,7 +50,7 @@ func TestRequestBytes(t *testing.T) {
 		`"io.modelcontextprotocol/clientCapabilities":{"sampling":{}},"io.modelcontextprotocol/logLevel":"debug" , "traceparent":"00-1-2-01"}`)
 	change := func(r *exchange.Request) { r.Authorize, r.Meta = authorize, meta }
 	const common = "POST /mcp HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nAccept-Encoding: identity\r\nContent-Length: LENGTH\r\n"
-	const identity = "Authorization: Bearer secret\r\nUser-Agent: mcprelay/1.2.3"
+	const identity = "Authorization: Bearer secret\r\nVia: 1.1 mcprelay\r\nUser-Agent: mcprelay/1.2.3"
 	const stamp = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"mcprelay","version":"1.2.3"}`
 
 	p := newPeer(t, modern(answered))

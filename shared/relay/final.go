@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strconv"
 	"sync"
 
 	"mcprelay/shared/audit"
@@ -46,7 +47,7 @@ func noteFacts(record *audit.Record, f exchange.Facts) {
 		record.Address = f.Address.String()
 	}
 	record.Status, record.Era, record.ProtocolVersion = f.Status, string(f.Era), f.Version
-	record.Session, record.Location = f.Session, f.Location
+	record.Session, record.Location, record.Challenge = f.Session, f.Location, f.Challenge
 	record.Posts += f.Posts
 	record.ServerRequests += f.ServerRequests
 	record.BytesOut += f.BytesOut
@@ -59,7 +60,7 @@ func noteFacts(record *audit.Record, f exchange.Facts) {
 func (r *Relay) final(ctx context.Context, t trail, p plan, a Answer, refusal *call.Refusal) (Answer, *call.Refusal) {
 	record := t.record
 	record.Arguments(p.call.Arguments, argumentsMode(p, t), t.masker.Begin)
-	record.Location = t.masker.Text(record.Location)
+	record.Location, record.Challenge = t.masker.Text(record.Location), t.masker.Text(record.Challenge)
 	if refusal != nil {
 		refusal = r.refusal(ctx, t, p, refusal)
 		record.Refuse(refusal)
@@ -85,6 +86,11 @@ func (r *Relay) refusal(ctx context.Context, t trail, p plan, refused *call.Refu
 	own := *refused
 	own.Explain = p.tenant != nil && p.tenant.Settings.ExplainRefusals
 	own.Detail = t.masker.Text(own.Detail)
+	if len(own.Quote) > 0 {
+		begin := t.masker.Begin(own.Quote, call.MaxQuote)
+		own.Detail += ": " + strconv.Quote(string(begin[:min(len(begin), call.MaxQuote)]))
+		own.Quote = nil
+	}
 	switch own.Reason {
 	case call.PolicyUnavailable, call.AuditUnavailable, call.SecretUnavailable, call.Internal:
 		r.complain(ctx, t.record.CallID, own.Reason, own.Err, t.masker.Text)

@@ -281,6 +281,36 @@ func TestWhatARefusalSaysIsMaskedEverywhere(t *testing.T) {
 	}
 }
 
+func TestACredentialThatIsCutIsMaskedFirst(t *testing.T) {
+	f := kit.New(t, "", "")
+	f.Secrets = func() (string, string) { return strings.Repeat("0123456789", 5), "v1" }
+	f.Answer = func(w http.ResponseWriter, _ *http.Request, _ map[string]json.RawMessage) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, "junk junk junk "+strings.Repeat("0123456789", 5)+" more")
+	}
+	_, refusal := f.Do(t.Context(), kit.Call("look"))
+	if refusal == nil || !strings.Contains(refusal.Detail, `"junk junk junk [redacted]`) || strings.Contains(refusal.Detail, "0123") {
+		t.Errorf("got %v", refusal)
+	}
+	if record := f.Recorder.Only(t); record.Detail != refusal.Detail {
+		t.Errorf("recorded %q", record.Detail)
+	}
+}
+
+func TestAnOldServersWishForInputIsRefusedToo(t *testing.T) {
+	f := kit.New(t, "", "")
+	f.Answer = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
+		if string(body["method"]) == `"initialize"` {
+			kit.Result(w, body, `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`)
+			return
+		}
+		kit.Result(w, body, `{"resultType":"input_required","inputRequests":{}}`)
+	}
+	f.Legacy = true
+	_, refusal := f.Do(t.Context(), kit.Call("look"))
+	kit.WantReason(t, refusal, call.InputRequired)
+}
+
 func TestARedirectsHostIsMasked(t *testing.T) {
 	f := kit.New(t, "", "")
 	f.Answer = func(w http.ResponseWriter, _ *http.Request, _ map[string]json.RawMessage) {

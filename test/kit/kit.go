@@ -107,6 +107,8 @@ type Relay struct {
 	Secrets func() (value, version string)
 	// Answer is the upstream's part for all but server/discover.
 	Answer Answer
+	// Legacy makes the upstream know nothing of server/discover.
+	Legacy bool
 }
 
 // Answer answers one request whose body's members are given as they came.
@@ -192,6 +194,10 @@ func (f *Relay) serve(w http.ResponseWriter, r *http.Request) {
 	var body map[string]json.RawMessage
 	if err := json.Unmarshal(text, &body); err != nil {
 		http.Error(w, "bad", http.StatusBadRequest)
+		return
+	}
+	if string(body["method"]) == `"server/discover"` && f.Legacy {
+		http.Error(w, "unknown", http.StatusNotFound)
 		return
 	}
 	if string(body["method"]) == `"server/discover"` {
