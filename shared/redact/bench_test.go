@@ -47,3 +47,20 @@ func TestLookingForSecretsAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations, want none", n)
 	}
 }
+
+// A reply with escapes is looked through once more for each level of them.
+func BenchmarkEscapesThatHideNothing(b *testing.B) {
+	m := redact.New(values("sk-Zq8vT1mXw0RkP3nJ7yLbD5sF2hGc9aEu")...)
+	for name, row := range map[string]string{"lines": strings.Repeat("Lorem ipsum dolor sit amet, consectetur\\n", 26), "json": `{\"id\":\"5f2b\",\"path\":\"C:\\\\docs\"}`} {
+		text := []byte(`"` + strings.Repeat(row, 1<<20/len(row)) + `"`)
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, n := m.JSON(text); n != 0 {
+					b.Fatal("found something")
+				}
+			}
+		})
+	}
+}

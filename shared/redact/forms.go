@@ -54,31 +54,40 @@ func lowerEscapes(s string) string {
 }
 
 // jsonForms writes the secret as JSON strings hold it: with what must be
-// escaped; with the slash escaped (PHP); with what is special in HTML escaped
-// (Go), and quotes and the equals sign too (Gson, PHP's JSON_HEX options). And
-// each again, as it looks in a JSON text that is itself inside a JSON string,
-// which is how tools return JSON.
+// escaped, and with what the usual encoders escape besides. And each again, as
+// it looks in a JSON text that is itself inside a JSON string, which is how
+// tools return JSON.
 func jsonForms(all []string, s string) []string {
-	for _, also := range []string{"", "/", "<>&", `<>&'=`} {
-		for _, unicode := range []string{`\u%04x`, `\u%04X`} {
-			once := escapeJSON(s, also, unicode)
-			all = append(all, once, escapeJSON(once, "", unicode))
+	for _, also := range []string{
+		"",
+		"<>&",       // Go, Rails, Django
+		"<>&'",      // Flask
+		"<>&'=",     // Gson
+		`<>&'"`,     // PHP's JSON_HEX options, Newtonsoft
+		"<>&'\"+`",  // .NET's System.Text.Json
+		"<>/",       // serialize-javascript
+		"<>&'\"+`/", // all of them
+	} {
+		for _, slash := range []string{"/", `\/`} { // PHP and Java escape it so
+			for _, unicode := range []string{`\u%04x`, `\u%04X`} {
+				once := strings.ReplaceAll(escapeJSON(s, also, unicode), "/", slash)
+				all = append(all, once, escapeJSON(once, "", unicode))
+			}
 		}
 	}
 	return all
 }
 
-// escapeJSON escapes quotes and backslashes by a backslash (RFC 8259 section
-// 7), and the bytes of also, which are ASCII, by the format unicode, but for
-// the slash, which has a short form.
+// escapeJSON escapes the bytes of also, which are ASCII, by the format unicode,
+// and other quotes and backslashes by a backslash (RFC 8259 section 7).
 func escapeJSON(s, also, unicode string) string {
 	b := make([]byte, 0, len(s)+len(s)/2)
 	for _, c := range []byte(s) {
 		switch {
-		case c == '"' || c == '\\' || c == '/' && strings.Contains(also, "/"):
-			b = append(b, '\\', c)
 		case strings.IndexByte(also, c) >= 0:
 			b = fmt.Appendf(b, unicode, c)
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
 		default:
 			b = append(b, c)
 		}

@@ -6,15 +6,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// JSON masks like Bytes and keeps JSON valid: where masking a part of a string
-// or number would break it, all of it is masked; where secrets are spelled by
-// more than one of them, the whole text is.
+// JSON masks like Bytes, and what the escapes of strings hide besides, and
+// keeps JSON valid: where masking a part of a string or number would break it,
+// all of it is masked; where secrets are spelled by more than one of them, the
+// whole text is.
 func (m *Masker) JSON(b []byte) ([]byte, int) {
-	masked, n := m.Bytes(b)
+	masked, n := m.escaped(b)
 	if n == 0 || valid(masked) || !valid(b) {
 		return masked, n
 	}
-	if masked, n = m.scalars(b); m.found(masked) || !valid(masked) {
+	if masked, n = m.scalars(b); m.found(masked) || m.hidden(masked) || !valid(masked) {
 		return []byte(`"` + Mask + `"`), max(n, 1)
 	}
 	return masked, n
@@ -41,7 +42,7 @@ func (m *Masker) scalars(b []byte) ([]byte, int) {
 		if err != nil {
 			return append(out, b[from:]...), n
 		}
-		masked, found := m.Bytes(raw)
+		masked, found := m.escaped(raw)
 		if found > 0 && !valid(masked) {
 			masked = []byte(`"` + Mask + `"`)
 		}

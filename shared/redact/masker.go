@@ -2,13 +2,17 @@
 //
 // It promises that what it has masked contains no form of any of its secrets:
 // as they are, escaped for URLs and for JSON, in hex, and in base64 at any
-// place of a longer text; that masking twice changes nothing more; and that
-// text without a secret passes untouched and fast. It refuses to guess: a
-// secret that was reversed, compressed, encrypted or split over two strings is
-// not found, and secrets under secret.MinLength bytes are not looked for.
+// place of a longer text; that what it has masked as JSON contains none behind
+// any other spelling of JSON's escapes, four levels deep; that masking twice
+// changes nothing more; and that text without a secret passes untouched and
+// fast. It refuses to guess: a secret that was reversed, compressed, encrypted
+// or split over two strings is not found, and secrets under secret.MinLength
+// bytes are not looked for.
 package redact
 
 import (
+	"bytes"
+	"iter"
 	"strings"
 
 	"mcprelay/shared/secret"
@@ -46,14 +50,15 @@ func New(values ...secret.Value) *Masker {
 }
 
 // Bytes masks every form of every secret in b and counts the places. It gives
-// b itself where there are none, and never changes b.
+// b itself where there are none, and never changes b. Of the escapes of JSON it
+// knows those of the usual encoders only.
 func (m *Masker) Bytes(b []byte) ([]byte, int) {
 	if m == nil || !m.found(b) {
 		return b, 0
 	}
 	total := 0
 	for range maxPasses {
-		masked, n := m.pass(b)
+		masked, n := replace(b, m.regions(b))
 		if n == 0 {
 			return b, total
 		}
@@ -65,36 +70,40 @@ func (m *Masker) Bytes(b []byte) ([]byte, int) {
 	return b, total
 }
 
-// Begin masks the beginning of b: it looks at no more than is needed to give n
-// masked bytes, or fewer where much of it is masked. No part of a form that
-// lies across the end of what it looked at is left.
+// Begin masks the beginning of b, and what JSON's escapes hide in it: it looks
+// at no more than is needed to give n masked bytes, or fewer where much of it
+// is masked. No part of a form that lies across the end of what it looked at
+// is left.
 func (m *Masker) Begin(b []byte, n int) []byte {
-	longest := 0
+	reach := 0
 	if m != nil {
-		longest = m.most
+		reach = m.most
 	}
-	if window := n + 2*longest; len(b) > window {
-		masked, _ := m.Bytes(b[:window])
-		return masked[:max(0, len(masked)-longest)]
+	if bytes.IndexByte(b[:min(len(b), n+2*reach)], '\\') >= 0 {
+		reach *= longestEscape
 	}
-	masked, _ := m.Bytes(b)
+	if window := n + 2*reach; len(b) > window {
+		masked, _ := m.escaped(b[:window])
+		return masked[:max(0, len(masked)-reach)]
+	}
+	masked, _ := m.escaped(b)
 	return masked
 }
 
-// Text masks s, for logs and errors.
+// Text masks s, for logs and errors, and what JSON's escapes hide in it.
 func (m *Masker) Text(s string) string {
-	masked, n := m.Bytes([]byte(s))
+	masked, n := m.escaped([]byte(s))
 	if n == 0 {
 		return s
 	}
 	return string(masked)
 }
 
-// pass replaces what is found in b, once.
-func (m *Masker) pass(b []byte) ([]byte, int) {
+// replace puts the mask in place of regions of b, which are in order.
+func replace(b []byte, regions iter.Seq2[int, int]) ([]byte, int) {
 	var out []byte
 	n, from := 0, 0
-	for begin, end := range m.regions(b) {
+	for begin, end := range regions {
 		out = append(append(out, b[from:begin]...), Mask...)
 		from = end
 		n++

@@ -16,7 +16,7 @@ import (
 )
 
 // awkward has every kind of character that some encoding escapes.
-const awkward = `s3cr&t<+>/"x=' \y?%z`
+const awkward = "s3cr&t<+>/\"x=' \\y?%z`"
 
 // token is like most tokens.
 const token = "ya/0.AbC-d_E+f~1234567890=="
@@ -62,6 +62,18 @@ func TestEveryFormIsMasked(t *testing.T) {
 		},
 		"json as php hex": func(s string) string {
 			return strings.NewReplacer("<", `\u003C`, ">", `\u003E`, "&", `\u0026`, "'", `\u0027`, "=", `\u003D`).Replace(plain(s))
+		},
+		"json as .net": func(s string) string {
+			return strings.NewReplacer("<", `\u003C`, ">", `\u003E`, "&", `\u0026`, "'", `\u0027`, "+", `\u002B`, "`", `\u0060`, `"`, `\u0022`, `\`, `\\`).Replace(s)
+		},
+		"json as newtonsoft": func(s string) string {
+			return strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "'", `\u0027`, `"`, `\u0022`, `\`, `\\`).Replace(s)
+		},
+		"json for scripts": func(s string) string {
+			return strings.NewReplacer("<", `\u003C`, ">", `\u003E`, "/", `\u002F`).Replace(plain(s))
+		},
+		"json as php hex, slash escaped": func(s string) string {
+			return strings.NewReplacer("<", `\u003C`, ">", `\u003E`, "&", `\u0026`, "'", `\u0027`, `"`, `\u0022`, `\`, `\\`, "/", `\/`).Replace(s)
 		},
 		"json in json":          func(s string) string { return plain(plain(map[string]string{"authorization": s})) },
 		"json for html in json": func(s string) string { return plain(html(map[string]string{"authorization": s})) },
