@@ -46,12 +46,21 @@ func newPool(wall func() time.Time, idleMax, ageMax time.Duration) *pool {
 // young and silent, or a new one, TLS included. Its error is a *call.Refusal:
 // connect, tls, cancelled, or the address reason of the second lock.
 func (g *Guard) Conn(ctx context.Context, r Route) (*Conn, error) {
-	for _, addr := range r.addrs {
-		if l := g.pool.take(r.key(addr)); l != nil {
-			return l.hand(g.pool, true), nil
-		}
+	if c := g.Kept(r); c != nil {
+		return c, nil
 	}
 	return g.Fresh(ctx, r)
+}
+
+// Kept gives a kept connection that is young and silent, nil where there is
+// none. It waits for nothing.
+func (g *Guard) Kept(r Route) *Conn {
+	for _, addr := range r.addrs {
+		if l := g.pool.take(r.key(addr)); l != nil {
+			return l.hand(g.pool, true)
+		}
+	}
+	return nil
 }
 
 // take gives an idle link that may be used again, nil if there is none.

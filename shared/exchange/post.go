@@ -58,7 +58,7 @@ func (x *Exchange) post(ctx context.Context, r *Request, m *message) (*response,
 // A write that failed half-way is followed by reading: a server that refuses a
 // request early says why before it closes (RFC 9112 section 9.3).
 func (x *Exchange) send(ctx context.Context, r *Request, out []byte) (*response, *call.Refusal) {
-	conn, err := x.take(ctx, r, x.guard.Conn)
+	conn, err := x.take(ctx, r)
 	for {
 		if err != nil {
 			return nil, unreached(ctx, err)
@@ -79,18 +79,26 @@ func (x *Exchange) send(ctx context.Context, r *Request, out []byte) (*response,
 			refusal.Impact = call.ImpactNone
 			return nil, refusal
 		}
-		conn, err = x.take(ctx, r, x.guard.Fresh)
+		conn, err = x.fresh(ctx, r)
 	}
 }
 
-// take has a connection within the time that may be spent on opening.
-func (x *Exchange) take(ctx context.Context, r *Request, from func(context.Context, egress.Route) (*egress.Conn, error)) (*egress.Conn, error) {
+// take has a kept connection, or a new one within the time that may be spent on
+// opening: a timer for each call would be a good part of its cost.
+func (x *Exchange) take(ctx context.Context, r *Request) (*egress.Conn, error) {
+	if conn := x.guard.Kept(r.Route); conn != nil {
+		return conn, nil
+	}
+	return x.fresh(ctx, r)
+}
+
+func (x *Exchange) fresh(ctx context.Context, r *Request) (*egress.Conn, error) {
 	if r.Open > 0 {
 		bounded, cancel := context.WithTimeout(ctx, r.Open)
 		defer cancel()
 		ctx = bounded
 	}
-	return from(ctx, r.Route)
+	return x.guard.Fresh(ctx, r.Route)
 }
 
 // done ends the response and counts its bytes. Only a connection whose reply
