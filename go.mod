@@ -1,29 +1,30 @@
 module mcprelay
 
-go 1.26.0
+// The endpoint rule relies on fixes of net/url up to 1.26.1; 1.26.8 is what was tested.
+go 1.26.8
 
 require (
-	code.dny.dev/ssrf v0.3.0
-	github.com/aws/aws-lambda-go v1.55.1
+	code.dny.dev/ssrf v0.3.0 // classifies addresses (egress)
+	github.com/aws/aws-lambda-go v1.55.1 // Lambda runtime and event types (functions, event)
+	github.com/aws/aws-sdk-go-v2 v1.48.0 // DynamoDB and Secrets Manager, with the four below (store/dynamo)
 	github.com/aws/aws-sdk-go-v2/config v1.33.18
-	github.com/aws/aws-sdk-go-v2/credentials v1.21.0
-	github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue v1.21.21
+	github.com/aws/aws-sdk-go-v2/credentials v1.21.0 // tests: fixed credentials for the emulators
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.74.0
-	github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.47.0
+	github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.47.0 // tests: moto's stream
 	github.com/aws/aws-sdk-go-v2/service/secretsmanager v1.50.12
-	github.com/go-json-experiment/json v1.27.2
-	github.com/google/go-cmp v0.7.0
-	github.com/modelcontextprotocol/go-sdk v1.8.0
-	github.com/oklog/ulid/v2 v2.1.2
-	github.com/spf13/cobra v1.10.2
-	golang.org/x/net v0.62.0
-	golang.org/x/sync v0.25.0
-	golang.org/x/sys v0.50.0
-	modernc.org/sqlite v1.62.0
+	github.com/aws/smithy-go v1.28.9 // typed API errors of the SDK (store/dynamo)
+	github.com/go-json-experiment/json v1.27.2 // strict one-pass JSON tokens (wire)
+	github.com/google/go-cmp v0.7.0 // tests: differences
+	github.com/modelcontextprotocol/go-sdk v1.8.0 // the demo server, and an independent peer in tests
+	github.com/oklog/ulid/v2 v2.1.2 // call ids
+	github.com/spf13/cobra v1.10.2 // the command (cmd/relay)
+	golang.org/x/net v0.62.0 // IDNA labels (endpoint); DNS messages in tests
+	golang.org/x/sync v0.25.0 // one read in flight a tenant (app)
+	golang.org/x/sys v0.50.0 // MSG_PEEK, file locks, namespaces in tests
+	modernc.org/sqlite v1.62.0 // the local store, pure Go (store/local)
 )
 
 require (
-	github.com/aws/aws-sdk-go-v2 v1.48.0 // indirect
 	github.com/aws/aws-sdk-go-v2/feature/ec2/imds v1.20.9 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/configsources v1.5.12 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/endpoints/v2 v2.8.12 // indirect
@@ -35,7 +36,6 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/sso v1.39.5 // indirect
 	github.com/aws/aws-sdk-go-v2/service/ssooidc v1.44.5 // indirect
 	github.com/aws/aws-sdk-go-v2/service/sts v1.52.0 // indirect
-	github.com/aws/smithy-go v1.28.9 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/google/uuid v1.6.0 // indirect
