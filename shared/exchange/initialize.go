@@ -93,10 +93,8 @@ func (x *Exchange) end(ctx context.Context, r *Request, s session.State) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
-	status := r.facts.Status // the record tells of the call, not of this
 	if p, refusal := x.post(ctx, r, &message{verb: http.MethodDelete, state: s}); refusal == nil {
 		p.whole = p.drained(drainTime)
 		p.done()
 	}
-	r.facts.Status = status
 }

@@ -60,8 +60,8 @@ func TestLostSessionIsOpenedAgainAndAskedOnceMore(t *testing.T) {
 			if all := p.all(); all[4].Header.Get("Mcp-Session-Id") != "" || all[6].Header.Get("Mcp-Session-Id") != "s-2" {
 				t.Error("the lost session was sent again")
 			}
-			if got := s.get(sessionKey); got.SessionID != "s-2" {
-				t.Errorf("want s-2 stored over s-1, got %+v", got)
+			if got := s.get(sessionKey); got.SessionID != "s-2" || s.saves != 3 {
+				t.Errorf("want s-2 stored over s-1, got %+v after %d saves", got, s.saves)
 			}
 		})
 	}
@@ -99,6 +99,7 @@ func TestOtherErrorsAreNoLoss(t *testing.T) {
 		"404 -32602":                 {saysJSON(404, failure("ID", -32602, "no such tool")), call.OK},
 		"400 -32602 about a session": {saysJSON(400, failure("ID", -32602, "session_id is required")), call.OK},
 		"400 -32000 otherwise":       {saysJSON(400, failure("ID", -32000, "no")), call.OK},
+		"400 page about sessions":    {says(400, "text/html", "<html>your session expired"), call.UpstreamStatus},
 		"400 plain otherwise":        {says(400, "text/plain", "no"), call.UpstreamStatus},
 		"200 -32000 about a session": {saysJSON(200, failure("ID", -32000, "the browser session is closed")), call.OK},
 		"200 -32001":                 {saysJSON(200, failure("ID", -32001, "request timed out")), call.OK},
@@ -283,6 +284,7 @@ func TestModernVerdictIsDroppedWhenTheServerAnswersLikeALegacyOne(t *testing.T) 
 	p := newLegacyPeer(t, answered)
 	s := newStore()
 	knows(s, session.Modern)
+	s.set(sessionKey, s.get(originKey)) // as after a change of era
 	x := process(t, s)
 	_, err := x.Call(t.Context(), request(t, p.url))
 	if reasonOf(t, err) != call.UpstreamStatus || p.posts("tools/call") != 1 || p.posts("initialize") != 0 {
@@ -298,24 +300,36 @@ func TestModernVerdictIsDroppedWhenTheServerAnswersLikeALegacyOne(t *testing.T) 
 
 // TestRefusedVersionIsChangedOnce: -32022 says that the request did not run.
 func TestRefusedVersionIsChangedOnce(t *testing.T) {
-	p := newLegacyPeer(t, answered)
-	refusing := handshakePeer(t, handshake{"tools/call": func(w net.Conn, g got) {
+	p := handshakePeer(t, handshake{"tools/call": func(w net.Conn, g got) {
 		if g.Header.Get("Mcp-Session-Id") == "" {
 			unsupported(400, `["2025-11-25"]`)(w, g)
 			return
 		}
 		answered(w, g)
 	}})
+	for name, key := range map[string]session.Key{"verdict": originKey, "session": sessionKey} {
+		s := newStore()
+		knows(s, session.Modern)
+		s.set(key, s.get(originKey))
+		reply, err := process(t, s).Call(t.Context(), request(t, p.url))
+		if err != nil || reply.Facts.Era != session.Legacy || reply.Facts.Posts != 2 || reply.Facts.Session != exchange.SessionNew {
+			t.Errorf("%s: want a change to legacy and a second POST, got %v, %+v", name, err, reply.Facts)
+		}
+		if s.get(originKey).Era != session.Legacy || s.get(sessionKey).Era != session.Legacy {
+			t.Errorf("%s: what is stored was not changed: %v", name, s.states)
+		}
+	}
+}
+
+func TestVersionRefusedInBothErasIsNoCommonVersion(t *testing.T) {
+	p := handshakePeer(t, handshake{"tools/call": unsupported(400, `["2025-11-25","2025-06-18"]`)})
 	s := newStore()
 	knows(s, session.Modern)
-	reply, err := process(t, s).Call(t.Context(), request(t, refusing.url))
-	if err != nil || reply.Facts.Era != session.Legacy || reply.Facts.Posts != 2 {
-		t.Errorf("want a change to legacy and a second POST, got %v, %+v", err, reply.Facts)
+	reply, err := process(t, s).Call(t.Context(), request(t, p.url))
+	refusal := refusalOf(t, err)
+	if refusal.Reason != call.NoCommonVersion || refusal.MayHaveRun() != call.ImpactNone || reply.Facts.Posts != 2 {
+		t.Errorf("got %v with %s after %d POSTs", refusal, refusal.MayHaveRun(), reply.Facts.Posts)
 	}
-	if s.get(originKey).Era != session.Legacy {
-		t.Error("the verdict was not changed")
-	}
-	_ = p
 }
 
 func TestLegacySessionOfAServerThatBecameModern(t *testing.T) {

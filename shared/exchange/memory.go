@@ -38,7 +38,6 @@ func (m *memory) get(key session.Key) session.State {
 func (m *memory) set(key session.Key, s session.State) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.older, key)
 	m.put(key, s)
 }
 

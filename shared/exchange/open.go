@@ -37,14 +37,14 @@ func (x *Exchange) open(ctx context.Context, r *Request, lost session.State) (se
 	return s, nil
 }
 
-// opened notes how the server was opened. The first page of a list says it for
-// all, except that a renewal is always told.
+// opened notes how the server was opened. That a later page of a list found the
+// session open does not hide how it came to be.
 func (f *Facts) opened(s session.State, how string) {
 	f.Era, f.Version = s.Era, s.Version
 	if s.SessionID == "" {
 		how = SessionNone
 	}
-	if f.Session == "" || how == SessionRenewed || how == SessionUnsaved {
+	if f.Session == "" || how != SessionReused {
 		f.Session = how
 	}
 }

@@ -316,6 +316,7 @@ func TestExpiredVerdictIsProbedAgain(t *testing.T) {
 	}, "tools/call": anything})
 	now := time.Now()
 	s := newStore()
+	s.lazy = true
 	clock := func() time.Time { return now }
 	s.now = clock
 	x := process(t, s, func(c *exchange.Config) { c.Now = clock })
@@ -329,8 +330,8 @@ func TestExpiredVerdictIsProbedAgain(t *testing.T) {
 		now = now.Add(session.Lifetime + time.Second)
 		legacyNow = false
 	}
-	if fmt.Sprint(eras) != "[legacy modern]" {
-		t.Errorf("want the upgrade to be noticed, got %v", eras)
+	if fmt.Sprint(eras) != "[legacy modern]" || s.get(originKey).Era != session.Modern {
+		t.Errorf("want the upgrade to be noticed and stored, got %v, %v", eras, s.states)
 	}
 }
 

@@ -64,11 +64,11 @@ func (x *Exchange) send(ctx context.Context, r *Request, out []byte) (*response,
 			return nil, unreached(ctx, err)
 		}
 		r.facts.Address = conn.Addr()
+		r.facts.Status = 0
 		p := &response{ctx: ctx, conn: conn, stop: conn.Bind(ctx), facts: r.facts}
 		if err = ctx.Err(); err == nil { // the end of ctx may not have reached the connection yet
 			_, err = conn.Write(out)
 		}
-		p.spent = err != nil
 		if err == nil || conn.Written() > 0 {
 			return p, nil
 		}
@@ -102,13 +102,14 @@ func (x *Exchange) fresh(ctx context.Context, r *Request) (*egress.Conn, error) 
 }
 
 // done ends the response and counts its bytes. Only a connection whose reply
-// was read whole, with nothing behind it, that neither side means to close and
-// that no end of ctx has touched goes back to the pool.
+// was read whole and that the server means to keep goes back to the pool, which
+// closes it all the same if anything lies behind the reply, if an I/O failed,
+// or if the end of ctx has touched it.
 func (p *response) done() {
 	p.stop()
 	p.facts.BytesOut += p.conn.Written()
 	p.facts.BytesIn += p.conn.Received()
-	if p.whole && !p.spent && !p.Close && p.conn.Reader.Buffered() == 0 && p.ctx.Err() == nil {
+	if p.whole && !p.spent && !p.Close {
 		p.conn.Release()
 		return
 	}

@@ -83,7 +83,7 @@ type Reply struct {
 // Facts are what is recorded of an exchange, whether or not it succeeded.
 type Facts struct {
 	Address   netip.AddrPort // the address of the last connection
-	Status    int            // the last HTTP status; 0 where none was read
+	Status    int            // of the last request; 0 where no head was read
 	Era       session.Era
 	Version   string
 	Session   string // one of the Session constants; empty before it is known
