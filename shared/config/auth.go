@@ -68,7 +68,7 @@ func readReference(n node, secrets map[string]secret.Source) string {
 	if value(ref) {
 		n.check(errValue)
 	} else {
-		n.fail("%s is not in the entry's secrets", ref)
+		n.fail("it is not in the entry's secrets")
 	}
 	return ref
 }

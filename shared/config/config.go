@@ -4,12 +4,16 @@
 // It promises that nothing in a file is ignored: every field is known, read
 // and checked, or is an error that names the file, the field and the reason,
 // several of them at once where they do not depend on each other. It refuses
-// files that others can change, fields of later versions, numbers over their
-// hard caps, and secrets where only their names belong; no error repeats a
-// value that might be a secret. It reads no environment variable.
+// files that others can change, fields that would have no effect in this
+// version, numbers over their hard caps, and secrets where only their names
+// belong. No error repeats a value, which might be a secret in a wrong place,
+// but for the names of servers and tools, networks, and the words of rules and
+// auth. It reads no environment variable.
 package config
 
 import (
+	"os"
+
 	"mcprelay/shared/call"
 	"mcprelay/shared/registry"
 )
@@ -36,16 +40,15 @@ type Caller struct {
 }
 
 const (
-	fileKeys         = "tenant servers rules callers " + settingKeys
-	laterSettingKeys = "on_policy_error require_turn"
-	laterFileKeys    = "policies agents budgets issuers " + laterSettingKeys
+	fileKeys      = "tenant servers rules callers " + settingKeys
+	laterFileKeys = "policies agents budgets issuers " + laterSettingKeys
 )
 
 // Load reads the config file at path. A symbolic link, anything but a regular
-// file, a file that group or others can write, and one over [MaxFile] are
-// refused. Its error is an [*Error]: "<file>: <field>: <reason>", one a line.
+// file, a file that group or others can write or that neither this process's
+// user nor root owns, and one over [MaxFile] are refused. Its error is an [*Error]: "<file>: <field>: <reason>", one a line.
 func Load(path string, o Options) (*Config, error) {
-	text, err := readFile(path)
+	text, err := readFile(path, os.Geteuid())
 	if err != nil {
 		return nil, &Error{[]Problem{{File: path, Reason: err.Error()}}}
 	}

@@ -47,7 +47,7 @@ func TestDocumentsOfAFile(t *testing.T) {
 	if diff := cmp.Diff([]string{"tenant ", "rules ", "server docs", "server wiki"}, got); diff != "" {
 		t.Errorf("documents (-want +got):\n%s", diff)
 	}
-	want := `{"audit_intent":"all","audit_final":"after","audit_arguments":"digest","explain_refusals":false,"max_servers":3}`
+	want := `{"audit_intent":"all","audit_final":"after","audit_arguments":"digest","explain_refusals":false}`
 	if string(docs[0].Body) != want {
 		t.Errorf("settings %s, want %s", docs[0].Body, want)
 	}
@@ -89,7 +89,7 @@ func randomFile(r *rand.Rand) object {
 	}
 	f := file(servers)
 	if r.IntN(2) == 0 {
-		f["audit_intent"], f["max_servers"] = "all", 1+r.IntN(64)
+		f["audit_intent"] = "all"
 	}
 	if r.IntN(2) == 0 {
 		f["audit_arguments"], f["audit_final"] = "none", "after"
@@ -247,7 +247,7 @@ func FuzzParse(f *testing.F) {
 		`{"tenant":"a","servers":[{"name":"a","config":{"endpoint":"https://a.example.com/"},"allowed_networks":["10.0.0.0/8"]}]}`,
 		`{"tenant":"a","servers":[{"name":"a","config":{"endpoint":"https://a.b/","auth":{"type":"bearer","token_ref":"k"}},"secrets":{"k":{"env":"K"}}}]}`,
 		`{"tenant":"a","servers":[{"name":"a","config":{"endpoint":"https://a.b/","effects":{"t":"read"},"bindings":{"t":"u"},"policy_metadata":{"t":{"read_only":true}}}}]}`,
-		`{"tenant":"a","rules":[{"action":"secret.use.x","decision":"allow","to":["mcp.docs.*"]}],"max_servers":3}`,
+		`{"tenant":"a","rules":[{"action":"secret.use.x","decision":"allow","to":["mcp.docs.*"]}],"audit_final":"after"}`,
 	} {
 		f.Add(seed)
 	}

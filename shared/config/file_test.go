@@ -48,6 +48,28 @@ func TestFilesThatOthersCanWriteAreRefused(t *testing.T) {
 	refused(t, write(t, 0o666), "its mode 0666 lets group or others write it; chmod go-w")
 }
 
+// Only the superuser can give a file away, so the reader is somebody else
+// where the test is not run by one.
+func TestFilesOfAnotherUserAreRefused(t *testing.T) {
+	path, owner := write(t, 0o600), os.Geteuid()
+	if owner == 0 {
+		if _, err := config.ReadFile(path, 4242); err != nil {
+			t.Errorf("the superuser's file: %v", err)
+		}
+		owner = 4243
+		if err := os.Chown(path, owner, -1); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, path, "it belongs to another user; chown it to the user of the relay, or to root")
+	}
+	if _, err := config.ReadFile(path, owner); err != nil {
+		t.Errorf("one's own file: %v", err)
+	}
+	if _, err := config.ReadFile(path, owner+1); err == nil || !strings.Contains(err.Error(), "another user") {
+		t.Errorf("another user's file: got %v", err)
+	}
+}
+
 func TestLinksAreRefused(t *testing.T) {
 	path := write(t, 0o600)
 	link := filepath.Join(t.TempDir(), "link.json")

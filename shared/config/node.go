@@ -15,6 +15,12 @@ import (
 // rest is for policy_metadata.
 const maxNesting = 32
 
+const (
+	// A name that is part of a path in errors is no longer, and made of these.
+	maxShown = 64
+	shown    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+)
+
 // node is a JSON value and the place it stands at. The zero kind is a value
 // that is not there.
 type node struct {
@@ -93,7 +99,11 @@ func (p parser) object(at *node, depth int) error {
 			return err
 		}
 		name := token.String()
-		value, err := p.value(at.child(name), depth-1)
+		place := at.child(name)
+		if place.path == at.path {
+			place.path = fmt.Sprintf("%s[name %d]", at.path, len(at.members))
+		}
+		value, err := p.value(place, depth-1)
 		if err != nil {
 			return err
 		}
@@ -138,8 +148,9 @@ func syntax(r *report, file string, text []byte, err error) {
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		r.add(file, pointed(where.JSONPointer), "it is there twice")
 	default:
-		line := 1 + bytes.Count(text[:min(int(where.ByteOffset), len(text))], []byte("\n"))
-		r.add(file, pointed(where.JSONPointer), "line %d is not valid JSON: %v", line, where.Err)
+		before := text[:min(int(where.ByteOffset), len(text))]
+		line, column := 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')
+		r.add(file, pointed(where.JSONPointer), "line %d is not valid JSON from its byte %d on", line, column)
 	}
 }
 
@@ -156,13 +167,12 @@ func pointed(p jsontext.Pointer) string {
 	return at.path
 }
 
-// child is the place of a member. A name that does not look like one of ours
-// is quoted, and cut.
+// child is the place of a member. What does not look like a name may be
+// anything, so its place is that of the object.
 func (n node) child(name string) node {
-	c := node{report: n.report, file: n.file}
+	c := node{report: n.report, file: n.file, path: n.path}
 	switch {
-	case name == "" || len(name) > 64 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "":
-		c.path = n.path + fmt.Sprintf("[%.64q]", name)
+	case name == "" || len(name) > maxShown || strings.Trim(name, shown) != "" || value(name):
 	case n.path == "":
 		c.path = name
 	default:

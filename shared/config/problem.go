@@ -9,8 +9,10 @@ import (
 // Problem is one reason why a registration cannot be used. It holds no value
 // of the file that may be a secret.
 type Problem struct {
-	File   string // the file, or the document of a store
-	Path   string // of the field, as in servers[0].config.endpoint; may be empty
+	File string // the file, or the document of a store
+	// Path is that of the field, as in servers[0].config.endpoint; it may be
+	// empty. A name that may not be shown is counted: servers[0].secrets[name 0].
+	Path   string
 	Reason string
 }
 

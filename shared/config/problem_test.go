@@ -44,7 +44,7 @@ func TestEachProblemNamesItsFieldAndReason(t *testing.T) {
 		{"null", `null`, []string{": it must be an object"}},
 		{"two values", `{"tenant":"acme"} {}`, []string{": something follows the end of the JSON value"}},
 		{"a mark", "\xef\xbb\xbf{}", []string{": it begins with a byte order mark, which JSON does not have"}},
-		{"a comment", "{\n// x\n}", []string{": line 2 is not valid JSON: invalid character '/' at start of value"}},
+		{"a comment", "{\n // x\n}", []string{": line 2 is not valid JSON from its byte 2 on"}},
 		{"duplicate", `{"tenant":"a","tenant":"b"}`, []string{"tenant: it is there twice"}},
 		{"duplicate inside", `{"tenant":"a","servers":[{"config":{"auth":{"type":"none","type":"bearer"}}}]}`, []string{"servers[0].config.auth.type: it is there twice"}},
 		{"duplicate by escape", `{"tenant":"a","ten\u0061nt":"b"}`, []string{"tenant: it is there twice"}},
@@ -56,12 +56,12 @@ func TestEachProblemNamesItsFieldAndReason(t *testing.T) {
 		{"bad tenant", `{"tenant":"a/b"}`, []string{"tenant: its byte 2 is not one of a-z A-Z 0-9 ._-"}},
 		{"unknown field", file([]any{}, "serverz", 1), []string{"serverz: it is not a known field"}},
 		{"unknown field in another case", file([]any{}, "Rules", []any{}), []string{"Rules: it is not a known field"}},
-		{"odd field", file([]any{}, "a.b", 1), []string{`["a.b"]: it is not a known field`}},
+		{"odd field", file([]any{}, "a.b", 1), []string{"[name 0]: it is not a known field"}},
 		{"servers of another kind", `{"tenant":"a","servers":{}}`, []string{"servers: it must be a list"}},
-		{"later fields", file([]any{}, "policies", []any{}, "agents", nil, "budgets", object{}, "issuers", []any{}, "require_turn", "all", "on_policy_error", "allow"),
-			[]string{"budgets" + later, "issuers" + later, "on_policy_error" + later, "policies" + later, "require_turn" + later}},
-		{"settings", file([]any{}, "audit_intent", "none", "audit_final", 1, "audit_arguments", "full", "explain_refusals", "yes", "max_servers", 65),
-			[]string{"audit_intent: it is not one of writes, all", "audit_final: it must be a string", "audit_arguments: it is not one of preview, digest, none", "explain_refusals: it must be true or false", "max_servers: 65 is over the hard cap of 64"}},
+		{"later fields", file([]any{}, "policies", []any{}, "agents", nil, "budgets", object{}, "issuers", []any{}, "require_turn", "all", "on_policy_error", "allow", "max_servers", 3),
+			[]string{"budgets" + later, "issuers" + later, "max_servers" + later, "on_policy_error" + later, "policies" + later, "require_turn" + later}},
+		{"settings", file([]any{}, "audit_intent", "none", "audit_final", 1, "audit_arguments", "full", "explain_refusals", "yes"),
+			[]string{"audit_intent: it is not one of writes, all", "audit_final: it must be a string", "audit_arguments: it is not one of preview, digest, none", "explain_refusals: it must be true or false"}},
 
 		// A server.
 		{"entry of another kind", file([]any{"docs", nil}), []string{"servers[0]: it must be an object", "servers[1]: it must be an object"}},
@@ -85,12 +85,15 @@ func TestEachProblemNamesItsFieldAndReason(t *testing.T) {
 			[]string{"servers[0].config.args" + later, "servers[0].config.command" + later, "servers[0].config.env" + later}},
 
 		// Limits.
-		{"over a cap", one(entry("docs", "request_timeout_ms", 600001)), []string{"servers[0].config.request_timeout_ms: 600001 is over the hard cap of 600000"}},
-		{"far over a cap", one(entry("docs", "max_tools", raw("1"+strings.Repeat("0", 30)))), []string{"servers[0].config.max_tools: 9223372036854775807 is over the hard cap of 512"}},
-		{"zero", one(entry("docs", "max_tools", 0)), []string{"servers[0].config.max_tools: 0 is under the least of 1"}},
+		{"over a cap", one(entry("docs", "request_timeout_ms", 600001)), []string{"servers[0].config.request_timeout_ms: it is over the hard cap of 600000"}},
+		{"far over a cap", one(entry("docs", "max_tools", raw("1"+strings.Repeat("0", 30)))), []string{"servers[0].config.max_tools: it is over the hard cap of 512"}},
+		{"zero", one(entry("docs", "max_tools", 0)), []string{"servers[0].config.max_tools: it is under the least of 1"}},
 		{"a fraction", one(entry("docs", "max_tools", raw("1.0"))), []string{"servers[0].config.max_tools: it must be a whole number"}},
 		{"an exponent", one(entry("docs", "max_tools", raw("1e1"))), []string{"servers[0].config.max_tools: it must be a whole number"}},
 		{"a string", one(entry("docs", "max_tools", "10")), []string{"servers[0].config.max_tools: it must be a whole number"}},
+
+		{"limits of later versions", one(entry("docs", "close_timeout_ms", 1, "max_frame_bytes", 1, "max_in_flight", 1, "reconnect_attempts", 0, "backoff_ms", 0)),
+			[]string{"servers[0].config.backoff_ms" + later, "servers[0].config.close_timeout_ms" + later, "servers[0].config.max_frame_bytes" + later, "servers[0].config.max_in_flight" + later, "servers[0].config.reconnect_attempts" + later}},
 
 		// Credentials.
 		{"auth of another kind", one(entry("docs", "auth", "none")), []string{"servers[0].config.auth: it must be an object"}},
@@ -101,12 +104,12 @@ func TestEachProblemNamesItsFieldAndReason(t *testing.T) {
 		{"sigv4", one(entry("docs", "auth", object{"type": "aws_sigv4"})), []string{"servers[0].config.auth.type: auth type aws_sigv4 is not supported by this version"}},
 		{"none with a reference", one(entry("docs", "auth", object{"type": "none", "token_ref": "x"})), []string{"servers[0].config.auth.token_ref: it is not a known field"}},
 		{"bearer without a reference", one(entry("docs", "auth", object{"type": "bearer"})), []string{"servers[0].config.auth.token_ref: it is missing"}},
-		{"bearer without a secret", one(entry("docs", "auth", object{"type": "bearer", "token_ref": "key"})), []string{"servers[0].config.auth.token_ref: key is not in the entry's secrets"}},
+		{"bearer without a secret", one(entry("docs", "auth", object{"type": "bearer", "token_ref": "key"})), []string{"servers[0].config.auth.token_ref: it is not in the entry's secrets"}},
 		{"bearer with headers", one(with(entry("docs", "auth", object{"type": "bearer", "token_ref": "key", "headers": []any{}}), "secrets", object{"key": "KEY"})), []string{"servers[0].config.auth.headers: it is not a known field"}},
 		{"no headers", one(headers()), []string{"servers[0].config.auth.headers: it must have 1 to 8 headers"}},
 		{"a header of the protocol", one(headers(header("Host"))), []string{"servers[0].config.auth.headers[0].as: this header belongs to the protocol or to the connection"}},
 		{"a header without a name", one(headers(object{"token_ref": "key"})), []string{"servers[0].config.auth.headers[0].as: it is missing"}},
-		{"a header of no secret", one(headers(object{"as": "X-Key", "token_ref": "three"})), []string{"servers[0].config.auth.headers[0].token_ref: three is not in the entry's secrets"}},
+		{"a header of no secret", one(headers(object{"as": "X-Key", "token_ref": "three"})), []string{"servers[0].config.auth.headers[0].token_ref: it is not in the entry's secrets"}},
 		{"a header twice", one(headers(header("X-Key"), header("x-key"))), []string{"servers[0].config.auth.headers[1].as: another header has this name"}},
 
 		// Secrets.
@@ -115,7 +118,8 @@ func TestEachProblemNamesItsFieldAndReason(t *testing.T) {
 		{"an empty source", one(bearer(object{"key": object{}})), []string{"servers[0].secrets.key: it is empty: env, secret or both are needed"}},
 		{"an unknown source", one(bearer(object{"key": object{"env": "X", "file": "/x"}})), []string{"servers[0].secrets.key.file: it is not a known field"}},
 		{"the relay's own", one(bearer(object{"key": "AWS_SESSION_TOKEN"})), []string{"servers[0].secrets.key: this environment variable is the relay's or the platform's own"}},
-		{"bad reference", one(with(entry("docs"), "secrets", object{"a b": "KEY"})), []string{`servers[0].secrets["a b"]: the name of a secret: its byte 2 is not one of a-z A-Z 0-9 ._-`}},
+		{"bad reference", one(with(entry("docs"), "secrets", object{"a b": "KEY"})), []string{`servers[0].secrets[name 0]: the name of a secret: its byte 2 is not one of a-z A-Z 0-9 ._-`}},
+		{"a secret as a reference", one(with(entry("docs"), "secrets", object{"x9-" + lookalikes[15]: "KEY"})), []string{"servers[0].secrets[name 0]: the name of a secret: it looks like a secret itself"}},
 		{"two meanings", file([]any{with(entry("a"), "secrets", object{"key": "ONE"}), with(entry("b"), "secrets", object{"key": "TWO"})}), []string{"servers[1].secrets.key: this reference has another source in server a"}},
 
 		// Tools.
@@ -125,8 +129,8 @@ func TestEachProblemNamesItsFieldAndReason(t *testing.T) {
 		{"effect of another kind", one(entry("docs", "effects", object{"get": true})), []string{"servers[0].config.effects.get: it must be a string"}},
 		{"a tool twice", one(entry("docs", "allowed_tools", []any{"get", "get"}, "effects", object{"get": "read"})), []string{"servers[0].config.allowed_tools[1]: it is there twice"}},
 		{"no tools", one(entry("docs", "allowed_tools", []any{})), []string{"servers[0].config.allowed_tools: it is empty; leave it out instead"}},
-		{"a tool with a control character", one(entry("docs", "allowed_tools", []any{"a\u0000"})), []string{"servers[0].config.allowed_tools[0]: it begins or ends with a blank, or holds a control character", `servers[0].config.effects["a\x00"]: tool "a\x00" of allowed_tools needs an effect, read or write`, `servers[0].config.bindings["a\x00"]: tool "a\x00" needs a binding: its own name cannot be offered: its byte 2 is not one of a-z A-Z 0-9 _.-`}},
-		{"a name that cannot be offered", one(entry("docs", "allowed_tools", []any{"a b"}, "effects", object{"a b": "read"})), []string{`servers[0].config.bindings["a b"]: tool "a b" needs a binding: its own name cannot be offered: its byte 2 is not one of a-z A-Z 0-9 _.-`}},
+		{"a tool with a control character", one(entry("docs", "allowed_tools", []any{"a\u0000"})), []string{"servers[0].config.allowed_tools[0]: it begins or ends with a blank, or holds a control character", `servers[0].config.effects: tool "a\x00" of allowed_tools needs an effect, read or write`, `servers[0].config.bindings: tool "a\x00" needs a binding: its own name cannot be offered: its byte 2 is not one of a-z A-Z 0-9 _.-`}},
+		{"a name that cannot be offered", one(entry("docs", "allowed_tools", []any{"a b"}, "effects", object{"a b": "read"})), []string{`servers[0].config.bindings: tool "a b" needs a binding: its own name cannot be offered: its byte 2 is not one of a-z A-Z 0-9 _.-`}},
 		{"maps with other tools", one(tools("bindings", object{"del": "x"}, "budget_classes", object{"del": "x"}, "policy_metadata", object{"del": object{}})),
 			[]string{"servers[0].config.bindings.del: this tool is not in allowed_tools", "servers[0].config.budget_classes.del: this tool is not in allowed_tools", "servers[0].config.policy_metadata.del: this tool is not in allowed_tools"}},
 		{"one name for two tools", one(entry("docs", "bindings", object{"a": "x", "b": "x"})), []string{`servers[0].config.bindings.b: tool "a" is offered under this name already`}},
@@ -134,7 +138,7 @@ func TestEachProblemNamesItsFieldAndReason(t *testing.T) {
 		{"a bad offered name", one(tools("bindings", object{"get": "g t"})), []string{"servers[0].config.bindings.get: its byte 2 is not one of a-z A-Z 0-9 _.-"}},
 		{"a bad budget class", one(tools("budget_classes", object{"get": ""})), []string{"servers[0].config.budget_classes.get: it is missing or empty"}},
 		{"metadata of another kind", one(tools("policy_metadata", object{"get": true})), []string{"servers[0].config.policy_metadata.get: it must be an object"}},
-		{"large metadata", one(tools("policy_metadata", object{"get": object{"x": strings.Repeat("a", 4096)}})), []string{"servers[0].config.policy_metadata.get: it is larger than 4096 bytes"}},
+		{"large metadata", one(tools("policy_metadata", object{"get": object{"x": strings.Repeat("a", 1024-len(`{"x":""}`)+1)}})), []string{"servers[0].config.policy_metadata.get: it is larger than 1024 bytes of compact JSON"}},
 		{"a write called read-only", one(tools("policy_metadata", object{"put": object{"read_only": true}})), []string{"servers[0].config.policy_metadata.put.read_only: the effect of this tool is write"}},
 		{"an unclassified tool called read-only", one(entry("docs", "policy_metadata", object{"put": object{"read_only": true}})), []string{"servers[0].config.policy_metadata.put.read_only: the effect of this tool is not set, which counts as write"}},
 		{"read_only of another kind", one(tools("policy_metadata", object{"put": object{"read_only": "yes"}})), []string{"servers[0].config.policy_metadata.put.read_only: it must be true or false"}},
@@ -152,6 +156,8 @@ func TestEachProblemNamesItsFieldAndReason(t *testing.T) {
 		{"an empty rule", rule(object{"action": "mcp.*", "decision": "allow"}, object{}), []string{"rules[1].action: it is missing"}},
 		{"an unknown field of a rule", rule(object{"action": "mcp.*", "decision": "allow", "for": "x"}), []string{"rules[0].for: it is not a known field"}},
 		{"a rule that matches nothing", rule(object{"action": "mcp.docs.hots.*", "decision": "deny"}), []string{`rules[0].action: "hots" is not host or tool`}},
+		{"a decision that is no word", rule(object{"action": "mcp.*", "decision": "hunter2!"}), []string{"rules[0].decision: it is not allow, ask or deny"}},
+		{"a rule with something odd", rule(object{"action": "mcp.docs.hunter2!.*", "decision": "deny"}), []string{"rules[0].action: its third word is not host or tool"}},
 		{"an empty to", rule(object{"action": "secret.use.x", "decision": "allow", "to": []any{}}), []string{"rules[0].to: it is empty: leave it out, or list servers as mcp.<server>.*"}},
 		{"a to of everybody", rule(object{"action": "secret.use.x", "decision": "allow", "to": []any{"mcp.docs.*", "mcp.*"}}), []string{"rules[0].to[1]: it must name one server: mcp.<server>.* or mcp.<server>.host.<host>"}},
 
@@ -179,7 +185,7 @@ func TestProblemsAreReportedTogether(t *testing.T) {
 		"relay.json: nope: it is not a known field",
 		"relay.json: servers[0].name: it must begin with one of a-z",
 		"relay.json: servers[0].config.auth.type: it is not one of none, bearer, headers",
-		"relay.json: servers[0].config.max_tools: 1000 is over the hard cap of 512",
+		"relay.json: servers[0].config.max_tools: it is over the hard cap of 512",
 		"relay.json: servers[1].config.endpoint: scheme: an endpoint starts with https:// in lower case",
 		`relay.json: rules[0].action: a "*" needs something before it, as in mcp.docs.*`,
 	}, "\n")

@@ -28,7 +28,7 @@ var (
 func readSecrets(n node) map[string]secret.Source {
 	var sources map[string]secret.Source
 	for _, m := range n.entries() {
-		if err := registry.Reference(m.name); err != nil {
+		if err := reference(m.name); err != nil {
 			m.value.fail("the name of a secret: %v", err)
 		}
 		if sources == nil {
@@ -37,6 +37,14 @@ func readSecrets(n node) map[string]secret.Source {
 		sources[m.name] = readSource(m.value)
 	}
 	return sources
+}
+
+// reference checks the name that rules and the audit trail will call a secret.
+func reference(s string) error {
+	if value(s) {
+		return errors.New("it looks like a secret itself")
+	}
+	return registry.Reference(s)
 }
 
 func readSource(n node) secret.Source {

@@ -1,6 +1,9 @@
 package config_test
 
 import (
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,13 +90,52 @@ func TestProblemsNeverRepeatASecret(t *testing.T) {
 		"tenant":       `{"tenant":"` + leaked + ` x"}`,
 		"broken":       `{"tenant":"acme","servers":[{"secrets":{"key":"` + leaked + `"`,
 		"broken value": `{"tenant":"acme","servers":[{"secrets":{"key":` + leaked + `}}]}`,
+		"broken pair":  `{"tenant":"acme","servers":[{"secrets":{"key":"\ud800` + leaked + `"}}]}`,
+		"source name":  one(with(entry("docs"), "secrets", object{leaked: 1})),
+		"second name":  file([]any{with(entry(leaked), "secrets", object{"key": "ONE"}), with(entry("b"), "secrets", object{"key": "TWO"})}),
+		"tool":         one(entry("docs", "allowed_tools", []any{leaked})),
+		"tool twice":   one(entry("docs", "bindings", object{leaked: "x", "b": "x"})),
+		"number":       one(entry("docs", "max_tools", raw("98765432"+"10123"))),
+		"decision":     file([]any{}, "rules", []any{object{"action": "mcp.*", "decision": leaked}}),
+		"action":       file([]any{}, "rules", []any{object{"action": "mcp.docs." + leaked + ".*", "decision": "deny"}}),
+		"field":        one(entry("docs", leaked, 1)),
 	}
 	for name, f := range places {
 		_, err := config.Parse("relay.json", text(t, f), config.Options{})
 		if err == nil {
 			t.Errorf("%s: accepted", name)
-		} else if strings.Contains(err.Error(), leaked[:8]) {
+		} else if strings.Contains(err.Error(), leaked[:6]) || strings.Contains(err.Error(), "987654") {
 			t.Errorf("%s: the error repeats it: %v", name, err)
 		}
+	}
+}
+
+// Whatever string of a whole file is replaced by a secret, no error repeats it:
+// one that looks like a secret nowhere, one that might be a name only where
+// the names of servers and tools belong, and as the name of a field.
+func TestNoPlaceOfAFileRepeatsASecret(t *testing.T) {
+	whole, err := os.ReadFile("testdata/relay.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{`"docs"`, `"wiki"`, `"search"`, `"read_document"`, `"read"`, `"find"`}
+	failed := 0
+	for _, at := range regexp.MustCompile(`"[^"]*"`).FindAllIndex(whole, -1) {
+		literal, field := string(whole[at[0]:at[1]]), whole[at[1]] == ':'
+		for _, leaked := range []string{"Zq8vT1mXw0RkP3nJ7yLbD5sF2hGc9aEu", "hunter2!hunter2!", "correct-horse-battery"} {
+			text := slices.Concat(whole[:at[0]], []byte(`"`+leaked+`"`), whole[at[1]:])
+			_, err := config.Parse("relay.json", text, config.Options{})
+			if err == nil {
+				continue // a description, for one
+			}
+			failed++
+			isName := slices.Contains(names, literal) || field && leaked == "correct-horse-battery"
+			if strings.Contains(err.Error(), leaked) && (!isName || leaked[0] == 'Z') {
+				t.Errorf("in place of %s at %d: %v", literal, at[0], err)
+			}
+		}
+	}
+	if failed < 200 {
+		t.Errorf("only %d files were refused", failed)
 	}
 }

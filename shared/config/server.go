@@ -14,9 +14,10 @@ const (
 	serverKeys = "name config secrets allowed_networks"
 
 	configKeys = "endpoint allowed_endpoints tenant_id auth allowed_tools bindings effects budget_classes policy_metadata " +
-		"source_description unexpected_tools startup_timeout_ms request_timeout_ms close_timeout_ms max_frame_bytes " +
-		"max_result_bytes max_descriptor_bytes max_tool_pages max_tools max_in_flight reconnect_attempts backoff_ms"
-	laterConfigKeys = "command args env tls ipv6 pin elicitation require_turn"
+		"source_description unexpected_tools " +
+		"startup_timeout_ms request_timeout_ms max_result_bytes max_descriptor_bytes max_tool_pages max_tools"
+	laterConfigKeys = "command args env tls ipv6 pin elicitation require_turn " +
+		"close_timeout_ms max_frame_bytes max_in_flight reconnect_attempts backoff_ms"
 
 	// maxDescription bounds source_description, in bytes.
 	maxDescription = 1024

@@ -67,7 +67,7 @@ func TestTheWholeShape(t *testing.T) {
 	if source := wiki.Secrets["wiki-key"]; source != (secret.Source{Env: "WIKI_KEY", Secret: "acme/wiki"}) || wiki.UnexpectedTools != "hide" {
 		t.Errorf("wiki: %+v, %s", source, wiki.UnexpectedTools)
 	}
-	wantSettings := registry.Settings{AuditIntent: "all", AuditFinal: "after", AuditArguments: "digest", ExplainRefusals: false, MaxServers: 3}
+	wantSettings := registry.Settings{AuditIntent: "all", AuditFinal: "after", AuditArguments: "digest", ExplainRefusals: false}
 	if diff := cmp.Diff(wantSettings, c.Tenant.Settings); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}

@@ -2,7 +2,10 @@ package config
 
 import "mcprelay/shared/registry"
 
-const settingKeys = "audit_intent audit_final audit_arguments explain_refusals max_servers"
+const (
+	settingKeys      = "audit_intent audit_final audit_arguments explain_refusals"
+	laterSettingKeys = "on_policy_error require_turn max_servers"
+)
 
 // readSettings reads the tenant's choices. Whether refusals are explained
 // where nothing is said depends on where the registration comes from.
@@ -12,11 +15,5 @@ func readSettings(o object, explain bool) registry.Settings {
 	s.AuditFinal = o.get("audit_final").word(registry.FinalBefore, registry.FinalAfter)
 	s.AuditArguments = o.get("audit_arguments").word(registry.ArgumentsPreview, registry.ArgumentsDigest, registry.ArgumentsNone)
 	s.ExplainRefusals = o.get("explain_refusals").flag(explain)
-	if at := o.get("max_servers"); at.present() {
-		if n, ok := at.number(); ok {
-			at.check(registry.MaxServersLimit().Check(n))
-			s.MaxServers = int(min(n, registry.CapMaxServers))
-		}
-	}
 	return s
 }

@@ -9,9 +9,9 @@ import (
 	"mcprelay/shared/registry"
 )
 
-// maxMetadata bounds the policy metadata of one tool, in bytes. It is recorded
-// with every call.
-const maxMetadata = 4096
+// maxMetadata bounds the policy metadata of one tool, in bytes of compact JSON.
+// It is recorded with every call.
+const maxMetadata = 1024
 
 // readTools reads everything of a server that is keyed by tool, and checks
 // that it fits together.
@@ -58,7 +58,7 @@ func readMetadata(n node) json.RawMessage {
 	}
 	raw := n.compact()
 	if len(raw) > maxMetadata {
-		n.fail("it is larger than %d bytes", maxMetadata)
+		n.fail("it is larger than %d bytes of compact JSON", maxMetadata)
 	}
 	return json.RawMessage(raw)
 }
@@ -67,7 +67,7 @@ func readMetadata(n node) json.RawMessage {
 func checkEffects(config object, s *registry.Server) {
 	for _, tool := range s.AllowedTools {
 		if _, ok := s.Effects[tool]; !ok {
-			config.get("effects").child(tool).fail("tool %.128q of allowed_tools needs an effect, read or write", tool)
+			config.get("effects").child(tool).fail("tool %s of allowed_tools needs an effect, read or write", quoted(tool))
 		}
 	}
 }
@@ -84,15 +84,23 @@ func checkBindings(config object, s *registry.Server) {
 	for _, m := range at.entries() {
 		offered := s.Bindings[m.name]
 		if other, taken := takenBy[offered]; taken {
-			m.value.fail("tool %.128q is offered under this name already", other)
+			m.value.fail("tool %s is offered under this name already", quoted(other))
 		}
 		takenBy[offered] = m.name
 	}
 	for _, tool := range s.AllowedTools {
 		if err := registry.OfferedName(tool); err != nil && s.Bindings[tool] == "" {
-			at.child(tool).fail("tool %.128q needs a binding: its own name cannot be offered: %v", tool, err)
+			at.child(tool).fail("tool %s needs a binding: its own name cannot be offered: %v", quoted(tool), err)
 		}
 	}
+}
+
+// quoted is the name of a tool for an error.
+func quoted(tool string) string {
+	if value(tool) {
+		return "(its name looks like a secret)"
+	}
+	return fmt.Sprintf("%.128q", tool)
 }
 
 // checkMetadata refuses metadata that calls a write tool, or one that nobody

@@ -11,9 +11,8 @@ import (
 
 func TestDefaultLimits(t *testing.T) {
 	want := registry.Limits{
-		StartupTimeout: 10 * time.Second, RequestTimeout: time.Minute, CloseTimeout: 2 * time.Second,
-		MaxFrameBytes: 1 << 20, MaxResultBytes: 1 << 20, MaxDescriptorBytes: 256 << 10,
-		MaxToolPages: 10, MaxTools: 64, MaxInFlight: 8, ReconnectAttempts: 1, Backoff: 250 * time.Millisecond,
+		StartupTimeout: 10 * time.Second, RequestTimeout: time.Minute,
+		MaxResultBytes: 1 << 20, MaxDescriptorBytes: 256 << 10, MaxToolPages: 10, MaxTools: 64,
 	}
 	if got := registry.DefaultLimits(); got != want {
 		t.Errorf("got %+v\nwant %+v", got, want)
@@ -22,24 +21,23 @@ func TestDefaultLimits(t *testing.T) {
 
 func TestHardCaps(t *testing.T) {
 	caps := map[string]int64{
-		"startup_timeout_ms": 30_000, "request_timeout_ms": 600_000, "close_timeout_ms": 10_000, "max_frame_bytes": 5 << 20,
+		"startup_timeout_ms": 30_000, "request_timeout_ms": 600_000,
 		"max_result_bytes": 5 << 20, "max_descriptor_bytes": 1 << 20, "max_tool_pages": 100, "max_tools": 512,
-		"max_in_flight": 64, "reconnect_attempts": 3, "backoff_ms": 5_000, "max_servers": 64,
 	}
-	limits := append(registry.ServerLimits(), registry.MaxServersLimit())
+	limits, set := registry.ServerLimits(), new(registry.Limits)
 	if len(limits) != len(caps) {
 		t.Errorf("%d limits, want %d", len(limits), len(caps))
 	}
 	for _, l := range limits {
 		top := caps[l.Key]
-		if err := l.Check(top); err != nil {
+		if err := l.Set(set, top); err != nil {
 			t.Errorf("%s: %d: %v", l.Key, top, err)
 		}
-		if err := l.Check(top + 1); err == nil || !strings.Contains(err.Error(), fmt.Sprint("cap of ", top)) {
+		if err := l.Set(set, top+1); err == nil || !strings.Contains(err.Error(), fmt.Sprint("cap of ", top)) {
 			t.Errorf("%s: %d: got %v, want the cap %d in it", l.Key, top+1, err, top)
 		}
 		for _, low := range []int64{-1, l.Least - 1} {
-			if err := l.Check(low); err == nil {
+			if err := l.Set(set, low); err == nil {
 				t.Errorf("%s: %d is accepted", l.Key, low)
 			}
 		}

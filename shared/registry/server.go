@@ -65,6 +65,14 @@ func (s *Server) Upstream(offered string) (string, bool) {
 // Effect is the registered effect of a tool, by its upstream name.
 func (s *Server) Effect(tool string) call.Effect { return s.Effects[tool] }
 
+// BudgetClass is the registered budget class of a tool, by its upstream name;
+// empty where there is none.
+func (s *Server) BudgetClass(tool string) string { return s.BudgetClasses[tool] }
+
+// Metadata is the registered policy metadata of a tool, by its upstream name:
+// an object of compact JSON, nil where there is none. It must not be changed.
+func (s *Server) Metadata(tool string) json.RawMessage { return s.PolicyMetadata[tool] }
+
 // HasTool reports whether the registration lets a tool, by its upstream name,
 // exist: any name where allowed_tools was not given.
 func (s *Server) HasTool(tool string) bool {

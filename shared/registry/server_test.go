@@ -1,10 +1,13 @@
 package registry_test
 
 import (
+	"encoding/json"
+	"slices"
 	"testing"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/endpoint"
+	"mcprelay/shared/policy"
 	"mcprelay/shared/registry"
 	"mcprelay/shared/secret"
 )
@@ -100,24 +103,93 @@ func TestTheEndpointMustBeListedByteForByte(t *testing.T) {
 	}
 }
 
-func TestASecretOfSeveralServersIsShared(t *testing.T) {
-	with := func(refs ...string) *registry.Server {
-		s := &registry.Server{Secrets: make(map[string]secret.Source)}
-		for _, ref := range refs {
-			s.Secrets[ref] = secret.Source{Env: "X"}
-		}
-		return s
+// secrets is a server with references, each followed by its source.
+func secrets(pairs ...any) *registry.Server {
+	s := &registry.Server{Secrets: make(map[string]secret.Source)}
+	for i := 0; i < len(pairs); i += 2 {
+		s.Secrets[pairs[i].(string)] = pairs[i+1].(secret.Source)
 	}
-	tenant := &registry.Tenant{Servers: map[string]*registry.Server{"a": with("one", "two"), "b": with("two"), "c": with()}}
-	for ref, want := range map[string]bool{"one": false, "two": true, "three": false} {
+	return s
+}
+
+func TestASecretOfSeveralServersIsShared(t *testing.T) {
+	one, two, own := secret.Source{Env: "ONE", Secret: "acme/one"}, secret.Source{Env: "TWO", Secret: "acme/two"}, secret.Source{Env: "OWN", Secret: "acme/own"}
+	tenant := &registry.Tenant{Servers: map[string]*registry.Server{
+		"a": secrets("one", one, "two", two, "again", one), "b": secrets("two", two, "own", own), "c": secrets(),
+	}}
+	for ref, want := range map[string]bool{"one": false, "again": false, "two": true, "own": false, "three": false} {
 		if got := tenant.Shared(ref); got != want {
 			t.Errorf("%s: got %v, want %v", ref, got, want)
 		}
 	}
 }
 
+func TestASecretUnderASecondNameIsShared(t *testing.T) {
+	docs := secret.Source{Env: "DOCS_TOKEN", Secret: "acme/docs"}
+	for name, source := range map[string]secret.Source{
+		"the same source":   docs,
+		"the variable only": {Env: "DOCS_TOKEN"},
+		"the secret only":   {Secret: "acme/docs"},
+		"another variable":  {Env: "OTHER", Secret: "acme/docs"},
+		"another secret":    {Env: "DOCS_TOKEN", Secret: "acme/other"},
+		"the secret by ARN": {Secret: "arn:aws:secretsmanager:eu-west-1:123456789012:secret:acme/docs-AbCdEf"},
+	} {
+		tenant := &registry.Tenant{Servers: map[string]*registry.Server{"docs": secrets("docs-token", docs), "thief": secrets("mine", source)}}
+		for _, ref := range []string{"docs-token", "mine"} {
+			if !tenant.Shared(ref) {
+				t.Errorf("%s: %s is not shared", name, ref)
+			}
+		}
+	}
+}
+
+// A rule for every secret lets no new entry have a token that another one
+// reads, whatever it calls it; a rule that says where it may go does.
+func TestARuleForEverySecretLendsNone(t *testing.T) {
+	docs := secret.Source{Env: "DOCS_TOKEN", Secret: "acme/docs"}
+	tenant := &registry.Tenant{Servers: map[string]*registry.Server{
+		"docs": secrets("docs-token", docs), "thief": secrets("mine", secret.Source{Env: "DOCS_TOKEN"}), "wiki": secrets("wiki-token", secret.Source{Env: "WIKI_TOKEN"}),
+	}}
+	open := []policy.Rule{{Action: "mcp.docs.*", Decision: policy.Allow}, {Action: "mcp.thief.*", Decision: policy.Allow}, {Action: "mcp.wiki.*", Decision: policy.Allow}, {Action: "secret.use.*", Decision: policy.Allow}}
+	limited := append(slices.Clone(open), policy.Rule{Action: "secret.use.docs-token", Decision: policy.Allow, To: []string{"mcp.docs.*"}})
+	for _, c := range []struct {
+		name, server, ref string
+		rules             []policy.Rule
+		want              bool
+	}{
+		{"the second name", "thief", "mine", open, false},
+		{"the first name", "docs", "docs-token", open, false},
+		{"a token of one server", "wiki", "wiki-token", open, true},
+		{"the second name, the first limited", "thief", "mine", limited, false},
+		{"the first name, limited to its server", "docs", "docs-token", limited, true},
+	} {
+		rules, err := policy.Compile(c.rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target := policy.Target{Server: c.server, ReversedHost: "com.example.mcp", Tool: "search", References: []policy.Reference{{Name: c.ref, Shared: tenant.Shared(c.ref)}}}
+		_, refusal := policy.Decide(rules, call.OperationToolsCall, target)
+		if allowed := refusal == nil; allowed != c.want || !allowed && refusal.Reason != call.CredentialNoRule {
+			t.Errorf("%s: got %v, want allowed %v", c.name, refusal, c.want)
+		}
+	}
+}
+
+func TestWhatIsRegisteredForATool(t *testing.T) {
+	s := &registry.Server{BudgetClasses: map[string]string{"search": "data.search"}, PolicyMetadata: map[string]json.RawMessage{"search": json.RawMessage(`{"n":9007199254740993}`)}}
+	if got := s.BudgetClass("search"); got != "data.search" {
+		t.Errorf("budget class %q, want data.search", got)
+	}
+	if got := string(s.Metadata("search")); got != `{"n":9007199254740993}` {
+		t.Errorf("metadata %s", got)
+	}
+	if s.BudgetClass("other") != "" || s.Metadata("other") != nil || (&registry.Server{}).Metadata("search") != nil {
+		t.Error("another tool has a budget class or metadata")
+	}
+}
+
 func TestDefaultSettings(t *testing.T) {
-	want := registry.Settings{AuditIntent: "writes", AuditFinal: "before", AuditArguments: "preview", MaxServers: 8}
+	want := registry.Settings{AuditIntent: "writes", AuditFinal: "before", AuditArguments: "preview"}
 	if got := registry.DefaultSettings(); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

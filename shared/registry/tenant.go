@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"mcprelay/shared/policy"
+	"mcprelay/shared/secret"
 )
 
 // The values of the settings; the first of each is the default.
@@ -27,12 +28,11 @@ type Settings struct {
 	AuditFinal      string
 	AuditArguments  string
 	ExplainRefusals bool // agents are told which rule refused them
-	MaxServers      int  // offered to one caller
 }
 
 // DefaultSettings are the settings of a tenant that made no choice.
 func DefaultSettings() Settings {
-	return Settings{AuditIntent: IntentWrites, AuditFinal: FinalBefore, AuditArguments: ArgumentsPreview, MaxServers: DefaultMaxServers}
+	return Settings{AuditIntent: IntentWrites, AuditFinal: FinalBefore, AuditArguments: ArgumentsPreview}
 }
 
 // Tenant is everything one tenant registered, checked as a whole.
@@ -44,15 +44,35 @@ type Tenant struct {
 	Rev      int64 // the highest revision among its documents; 0 for a file
 }
 
-// Shared reports whether several servers of t refer to the secret ref.
+// Shared reports whether several servers of t refer to the secret ref, or
+// another one reads the same secret under another reference: a new entry
+// cannot borrow a token by a name of its own.
 func (t *Tenant) Shared(ref string) bool {
-	users := 0
-	for _, s := range t.Servers {
-		if _, ok := s.Secrets[ref]; ok {
-			users++
+	for name, s := range t.Servers {
+		source, ok := s.Secrets[ref]
+		if !ok {
+			continue
+		}
+		for other, o := range t.Servers {
+			if other != name && o.reads(ref, source) {
+				return true
+			}
 		}
 	}
-	return users > 1
+	return false
+}
+
+// reads reports whether s refers to ref, or to source by any reference.
+func (s *Server) reads(ref string, source secret.Source) bool {
+	if _, ok := s.Secrets[ref]; ok {
+		return true
+	}
+	for _, own := range s.Secrets {
+		if own.Overlaps(source) {
+			return true
+		}
+	}
+	return false
 }
 
 // The kinds of document.

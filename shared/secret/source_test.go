@@ -42,6 +42,51 @@ func TestSourceErrorsDoNotQuoteTheInput(t *testing.T) {
 	}
 }
 
+func TestSourcesOfOneSecretOverlap(t *testing.T) {
+	const arn = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:"
+	env, name := func(s string) secret.Source { return secret.Source{Env: s} }, func(s string) secret.Source { return secret.Source{Secret: s} }
+	cases := []struct {
+		name string
+		a, b secret.Source
+		want bool
+	}{
+		{"one variable", env("X"), env("X"), true},
+		{"two variables", env("X"), env("Y"), false},
+		{"variables in two cases", env("X"), env("x"), false},
+		{"one name", name("acme/docs"), name("acme/docs"), true},
+		{"two names", name("acme/docs"), name("acme/doc"), false},
+		{"one variable, two names", secret.Source{Env: "X", Secret: "a"}, secret.Source{Env: "X", Secret: "b"}, true},
+		{"two variables, one name", secret.Source{Env: "X", Secret: "a"}, secret.Source{Env: "Y", Secret: "a"}, true},
+		{"a variable and a name", env("X"), name("X"), false},
+		{"a name and its ARN", name("acme/docs"), name(arn + "acme/docs-AbCdEf"), true},
+		{"a name and its ARN without the random characters", name("acme/docs"), name(arn + "acme/docs"), true},
+		{"a name and another's ARN", name("acme/docs"), name(arn + "acme/wiki-AbCdEf"), false},
+		{"a name with a hyphen and its ARN", name("acme/docs-access"), name(arn + "acme/docs-access"), true},
+		{"a name and the ARN of a longer one", name("acme/docs"), name(arn + "acme/docs-access-AbCdEf"), false},
+		{"two names that only look random", name("acme/docs"), name("acme/docs-AbCdEf"), false},
+		{"an ARN with and without the random characters", name(arn + "acme/docs-AbCdEf"), name(arn + "acme/docs"), true},
+		{"ARNs of two regions", name(arn + "acme/docs-AbCdEf"), name(strings.Replace(arn, "eu-", "us-", 1) + "acme/docs-AbCdEf"), false},
+		{"nothing", secret.Source{}, secret.Source{}, false},
+	}
+	for _, c := range cases {
+		if c.a.Overlaps(c.b) != c.want || c.b.Overlaps(c.a) != c.want {
+			t.Errorf("%s: got %v and %v, want %v", c.name, c.a.Overlaps(c.b), c.b.Overlaps(c.a), c.want)
+		}
+	}
+}
+
+func TestTheNameOfASecretIsTheARNsLastField(t *testing.T) {
+	for id, want := range map[string]string{
+		"acme/docs": "acme/docs", "": "", "arn": "arn", "arn:acme/docs": "arn:acme/docs",
+		"arn:aws:secretsmanager:eu-west-1:123456789012:secret:acme/docs-AbCdEf": "acme/docs-AbCdEf",
+		"urn:aws:secretsmanager:eu-west-1:123456789012:secret:acme/docs-AbCdEf": "urn:aws:secretsmanager:eu-west-1:123456789012:secret:acme/docs-AbCdEf",
+	} {
+		if got := (secret.Source{Env: "X", Secret: id}).Name(); got != want {
+			t.Errorf("%q: got %q, want %q", id, got, want)
+		}
+	}
+}
+
 func FuzzSource(f *testing.F) {
 	for _, seed := range []string{`"X"`, `{"env":"X","secret":"acme/docs"}`, `{}`, `null`, `""`, `[1]`, `{"env":1}`, `{"ENV":"x"}`} {
 		f.Add([]byte(seed))

@@ -17,7 +17,7 @@ func TestAnUnusableConfigIsRefusedWithFileFieldAndReason(t *testing.T) {
 		{"loopback", `{"tenant":"acme","servers":[{"name":"up","config":{"endpoint":"http://127.0.0.1:9/mcp","auth":{"type":"none"}}}]}`, "servers[0].config.endpoint", ""},
 		{"bad name", `{"tenant":"acme","servers":[{"name":"Up","config":{"endpoint":"https://mcp.example.com/mcp","auth":{"type":"none"}}}]}`, "servers[0].name", ""},
 		{"unknown auth", `{"tenant":"acme","servers":[{"name":"up","config":{"endpoint":"https://mcp.example.com/mcp","auth":{"type":"magic"}}}]}`, "servers[0].config.auth.type", ""},
-		{"secret without source", `{"tenant":"acme","servers":[{"name":"up","config":{"endpoint":"https://mcp.example.com/mcp","auth":{"type":"bearer","token_ref":"x"}}}]}`, "servers[0]", "x"},
+		{"secret without source", `{"tenant":"acme","servers":[{"name":"up","config":{"endpoint":"https://mcp.example.com/mcp","auth":{"type":"bearer","token_ref":"x"}}}]}`, "servers[0].config.auth.token_ref", "the entry's secrets"},
 		{"over a cap", `{"tenant":"acme","servers":[{"name":"up","config":{"endpoint":"https://mcp.example.com/mcp","auth":{"type":"none"},"request_timeout_ms":600001}}]}`, "servers[0].config.request_timeout_ms", "600000"},
 		{"unknown decision", `{"tenant":"acme","rules":[{"action":"mcp.up.tool.*","decision":"maybe"}]}`, "rules[0]", "maybe"},
 		{"endpoint not listed", `{"tenant":"acme","servers":[{"name":"up","config":{"endpoint":"https://mcp.example.com/mcp","allowed_endpoints":["https://mcp.example.com/other"],"auth":{"type":"none"}}}]}`, "servers[0].config", ""},
