@@ -82,16 +82,18 @@ type Reply struct {
 
 // Facts are what is recorded of an exchange, whether or not it succeeded.
 type Facts struct {
-	Address   netip.AddrPort // the address of the last connection
-	Status    int            // of the last request; 0 where no head was read
-	Era       session.Era
-	Version   string
-	Session   string // one of the Session constants; empty before it is known
-	Posts     int    // POSTs of the agent's request of which a byte was written
-	BytesOut  int64  // on the wire inside TLS, the handshake of MCP included
-	BytesIn   int64
-	Location  string // the host a redirect named, nothing else of it
-	Challenge string // WWW-Authenticate of a 401 or 403, visible ASCII, at most 512 bytes
+	Address  netip.AddrPort // the address of the last connection
+	Status   int            // of the last request; 0 where no head was read
+	Era      session.Era
+	Version  string
+	Session  string // one of the Session constants; empty before it is known
+	Posts    int    // POSTs of the agent's request of which a byte was written
+	BytesOut int64  // on the wire inside TLS, the handshake of MCP included
+	BytesIn  int64
+	Location string // the host a redirect named, nothing else of it
+	// Challenge is WWW-Authenticate of a 401 or 403: visible ASCII, at most 512
+	// bytes. The server wrote it, so it is masked before it is kept.
+	Challenge string
 
 	ServerRequests int // what the server asked of the relay: counted, never answered
 	Notifications  int
