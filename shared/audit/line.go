@@ -47,7 +47,7 @@ func texts(r Record) []slog.Attr {
 	for _, field := range [...]struct{ key, value string }{
 		{"kind", string(r.Kind)}, {"key_id", r.KeyID}, {"face", string(r.Face)},
 		{"operation", string(r.Operation)}, {"run", r.Run}, {"traceparent", r.Traceparent},
-		{"tool_effect", string(r.ToolEffect)}, {"stage", string(r.Stage)}, {"effect", string(r.Effect)},
+		{"tool_effect", string(r.ToolEffect)}, {"budget_class", r.BudgetClass}, {"stage", string(r.Stage)}, {"effect", string(r.Effect)},
 		{"detail", r.Detail}, {"host", r.Host}, {"address", r.Address}, {"era", r.Era},
 		{"protocol_version", r.ProtocolVersion}, {"session", r.Session}, {"location", r.Location}, {"challenge", r.Challenge},
 		{"arguments_preview", r.ArgumentsPreview}, {"arguments_digest", r.ArgumentsDigest},
@@ -58,6 +58,9 @@ func texts(r Record) []slog.Attr {
 	}
 	if len(r.Reasons) > 0 {
 		attrs = append(attrs, slog.Any("reasons", r.Reasons))
+	}
+	if len(r.PolicyMetadata) > 0 {
+		attrs = append(attrs, slog.Any("policy_metadata", r.PolicyMetadata))
 	}
 	if len(r.Secrets) > 0 {
 		attrs = append(attrs, slog.Any("secrets", r.Secrets))

@@ -8,6 +8,7 @@
 package audit
 
 import (
+	"encoding/json"
 	"time"
 
 	"mcprelay/shared/call"
@@ -52,6 +53,9 @@ type Record struct {
 	Decision   call.Verdict       `json:"decision,omitempty"`
 	Reasons    []string           `json:"reasons,omitempty"`
 	ToolEffect call.Effect        `json:"tool_effect,omitempty"`
+
+	BudgetClass    string          `json:"budget_class,omitempty"`
+	PolicyMetadata json.RawMessage `json:"policy_metadata,omitempty"` // of the tool, as registered, at most 1 KiB
 
 	ArgumentsBytes   int    `json:"arguments_bytes,omitempty"`
 	ArgumentsPreview string `json:"arguments_preview,omitempty"`

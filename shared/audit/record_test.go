@@ -33,9 +33,12 @@ func full(t *testing.T) audit.Record {
 		case reflect.Bool:
 			field.SetBool(true)
 		case reflect.Slice:
-			if field.Type().Elem().Kind() == reflect.String {
+			switch field.Type().Elem().Kind() {
+			case reflect.String:
 				field.Set(reflect.ValueOf([]string{"because"}))
-			} else {
+			case reflect.Uint8:
+				field.Set(reflect.ValueOf(json.RawMessage(`{"owner":"docs"}`)))
+			default:
 				field.Set(reflect.ValueOf([]audit.SecretUse{{Ref: "docs", Version: "7"}}))
 			}
 		case reflect.Struct:

@@ -125,11 +125,12 @@ func (f *Front) newCall(r *http.Request, face call.Face) call.Call {
 }
 
 // admit passes a request that may be read. The body of one that may not is
-// not waited for: the connection ends with the reply.
+// not waited for: the connection ends soon after the reply.
 func (f *Front) admit(w http.ResponseWriter, r *http.Request, c *call.Call) *call.Refusal {
 	refusal := f.check(r, c)
 	if refusal != nil {
 		w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(RefusedBudget))
 	}
 	return refusal
 }
@@ -195,8 +196,9 @@ func headerText(r *http.Request, name string) (string, *call.Refusal) {
 
 // Bounds of what a client may make the relay wait for.
 const (
-	BodyBudget  = 30 * time.Second // until a request's body is read
-	ReplyBudget = 60 * time.Second // until a reply is taken off
+	BodyBudget    = 30 * time.Second // until a request's body is read
+	RefusedBudget = time.Second      // until the connection of one that was refused unread is closed
+	ReplyBudget   = 60 * time.Second // until a reply is taken off
 )
 
 // readBody reads at most wire.MaxBody bytes within [BodyBudget]. The deadline

@@ -315,6 +315,40 @@ func TestATraceContextIsKeptIfItIsOne(t *testing.T) {
 	}
 }
 
+// timed records the deadlines that a handler sets on its connection.
+type timed struct {
+	*httptest.ResponseRecorder
+	reads, writes []time.Time
+}
+
+func (w *timed) SetReadDeadline(t time.Time) error  { w.reads = append(w.reads, t); return nil }
+func (w *timed) SetWriteDeadline(t time.Time) error { w.writes = append(w.writes, t); return nil }
+
+func TestNoClientIsWaitedForWithoutEnd(t *testing.T) {
+	f, _ := newFront(t, false)
+	w := &timed{ResponseRecorder: httptest.NewRecorder()}
+	r := httptest.NewRequest("POST", mcpPath, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+	r.Header.Set("Authorization", "Bearer good")
+	r.Header.Set("Content-Type", "application/json")
+	f.ServeHTTP(w, r)
+	if len(w.reads) != 2 || time.Until(w.reads[0]) > front.BodyBudget || !w.reads[1].IsZero() {
+		t.Errorf("read deadlines %v, want one for the body, lifted after it", w.reads)
+	}
+	if len(w.writes) != 1 || time.Until(w.writes[0]) > front.ReplyBudget || w.writes[0].IsZero() {
+		t.Errorf("write deadlines %v, want one for the reply", w.writes)
+	}
+}
+
+func TestAPanicIsAConstant(t *testing.T) {
+	f, k := newFront(t, false)
+	f.NewID = func(time.Time) string { return "01JDXAMPLE0000000000000000" }
+	f.Authenticate = func(context.Context, http.Header) (call.Principal, *call.Refusal) { panic("a secret value") }
+	w := ask(f, "POST", mcpPath, `{}`)
+	if w.Code != 500 || !strings.Contains(w.Body.String(), `"reason":"internal"`) || strings.Contains(w.Body.String()+k.Log.String(), "a secret value") {
+		t.Errorf("got %d %s, log %s", w.Code, w.Body, k.Log)
+	}
+}
+
 func TestPathsThatAreNobodys(t *testing.T) {
 	f, _ := newFront(t, false)
 	for _, path := range []string{"/", "/v1", "/v1/servers//mcp", "/v1/servers/up", "/v1/servers/up/tools/", "/v2/servers/up/mcp", "/v1/servers/up/mcp/x", "//v1/servers/up/mcp"} {

@@ -335,6 +335,16 @@ func TestNamesThatNoToolMayHaveAreRefused(t *testing.T) {
 	}
 }
 
+func TestWhatTheRegistrationSaysOfAToolIsRecorded(t *testing.T) {
+	f := kit.New(t, `,"budget_classes":{"look":"data.read"},"policy_metadata":{"look":{"owner":"docs"}}`, "")
+	if _, refusal := f.Do(t.Context(), kit.Call("look")); refusal != nil {
+		t.Fatal(refusal)
+	}
+	if record := f.Recorder.Only(t); record.BudgetClass != "data.read" || string(record.PolicyMetadata) != `{"owner":"docs"}` {
+		t.Errorf("record %+v", record)
+	}
+}
+
 func TestWhyAStoreFailedIsLogged(t *testing.T) {
 	f := kit.New(t, "", "")
 	f.Registry.Err = errors.New("AccessDenied on the registry")

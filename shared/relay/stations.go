@@ -74,6 +74,7 @@ func (r *Relay) policy(ctx context.Context, c call.Call, t *trail) (plan, *call.
 	}
 	p.decision, refusal = policy.Decide(tenant.Rules, c.Operation, target(tenant, server, p.tool))
 	t.record.Decide(p.tool, p.decision)
+	t.record.BudgetClass, t.record.PolicyMetadata = server.BudgetClass(p.tool), server.Metadata(p.tool)
 	return p, refusal
 }
 

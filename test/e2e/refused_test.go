@@ -3,8 +3,11 @@ package e2e_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"mcprelay/shared/audit"
 	"mcprelay/shared/call"
@@ -269,5 +272,25 @@ func TestOnlyPOSTIsAllowedOnTheMCPPath(t *testing.T) {
 	}
 	if r := relay.do(t, "GET", "/.well-known/oauth-authorization-server", ""); r.status != 404 {
 		t.Errorf("an unknown path: %d, want 404", r.status)
+	}
+}
+
+// A stranger who announces a body and sends none is answered at once.
+func TestAStrangerIsNotWaitedFor(t *testing.T) {
+	relay := startRefusing(t)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(relay.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, "POST /v1/servers/up/mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(conn) // to the end: the connection is closed
+	if err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 401 ") {
+		t.Errorf("got %q, %v", text, err)
 	}
 }
