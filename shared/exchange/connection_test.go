@@ -175,7 +175,9 @@ func TestConnectionThatDiesBeforeTheRequestIsReplacedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			accepted := make(chan net.Conn, 3)
 			p := newPeer(t, answered)
+			p.mu.Lock()
 			p.accepted = accepted
+			p.mu.Unlock()
 			s := newStore()
 			knows(s, session.Modern)
 			x := process(t, s)
