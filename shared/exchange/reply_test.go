@@ -17,8 +17,7 @@ type hostile struct {
 	name   string
 	answer script
 	want   call.Reason
-	impact call.Impact // where it is not the reason's own
-	detail string      // part of the operator's text
+	detail string // part of the operator's text
 }
 
 func hostileHeads() []hostile {

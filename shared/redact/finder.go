@@ -88,9 +88,9 @@ func (f *finder) regions(b []byte) func(yield func(begin, end int) bool) {
 		begin, end := f.next(b, 0)
 		for begin >= 0 {
 			next, nextEnd := f.next(b, begin+1)
-			for at := begin + 1; next >= 0 && next < end; next, nextEnd = f.next(b, at) {
+			for next >= 0 && next < end {
 				end = max(end, nextEnd)
-				at = next + 1
+				next, nextEnd = f.next(b, next+1)
 			}
 			if !yield(begin, end) {
 				return

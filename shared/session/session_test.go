@@ -34,7 +34,7 @@ func TestKeyDiffersWhereOnePartDiffers(t *testing.T) {
 		}
 		seen[key] = name
 	}
-	if session.KeyOf(whole) != session.KeyOf(whole) {
+	if again := whole; session.KeyOf(whole) != session.KeyOf(again) {
 		t.Error("the same parts give two keys")
 	}
 }
