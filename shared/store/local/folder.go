@@ -7,39 +7,70 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // fileName is the database's; SQLite puts -wal and -shm beside it.
 const fileName = "relay.db"
 
+// The permissions of what is made.
+const (
+	folderMode fs.FileMode = 0o700
+	fileMode   fs.FileMode = 0o600
+)
+
 // busyTimeout is how long SQLite waits for another process, in milliseconds:
 // less than the 3 s that the relay gives one write of a record.
 const busyTimeout = 2000
 
-// prepare makes the folder and the file, or checks those that are there, and
-// gives the file's absolute path. An existing folder or file of the right owner
-// that others may read is closed to them.
-func prepare(dir string) (string, error) {
+// prepare makes the folder and the file, or checks those that are there, for
+// the user uid, and gives the file's absolute path. The mode of an existing
+// folder stays as it is: others may read it, not write it. The files in it are
+// ours alone.
+func prepare(dir string, uid int) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", fmt.Errorf("data folder: %w", err)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return "", fmt.Errorf("data folder: %w", err)
 	}
-	if err := private(dir, 0o700); err != nil {
+	if err := checkFolder(dir, uid); err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, fileName)
 	if err := create(path); err != nil {
 		return "", err
 	}
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		if err := private(path+suffix, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		}
+	return path, checkFiles(path, uid)
+}
+
+// find is prepare that makes nothing: what is not there is the error.
+func find(dir string, uid int) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("data folder: %w", err)
 	}
-	return path, nil
+	path := filepath.Join(dir, fileName)
+	if err := checkFolder(dir, uid); err != nil {
+		return "", orNone(err, path)
+	}
+	if _, err := os.Lstat(path); err != nil {
+		return "", orNone(err, path)
+	}
+	return path, checkFiles(path, uid)
+}
+
+// orNone is the sentence for a store that is not there.
+func orNone(err error, path string) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return noStore(path)
+	}
+	return err
+}
+
+func noStore(path string) error {
+	return fmt.Errorf("there is no store in %s", filepath.Dir(path))
 }
 
 // create makes the file with its permissions; SQLite gives the files beside it
@@ -49,7 +80,7 @@ func create(path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return nil
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil // another process was first
@@ -59,25 +90,59 @@ func create(path string) error {
 	return file.Close()
 }
 
-// private refuses what is not a plain folder or file of our own and takes the
-// permissions of others away.
-func private(path string, mode fs.FileMode) error {
-	info, err := os.Lstat(path)
+// checkFolder refuses a folder in which somebody else could put a file of
+// theirs in place of ours.
+func checkFolder(dir string, uid int) error {
+	info, err := os.Lstat(dir)
 	if err != nil {
 		return err
 	}
+	if err := trusted(dir, info, uid); err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a folder", dir)
+	}
+	return nil
+}
+
+// checkFiles refuses files that somebody else could have written, and takes the
+// permission to read them away from everybody else.
+func checkFiles(path string, uid int) error {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		info, err := os.Lstat(path + suffix)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = trusted(path+suffix, info, uid)
+		}
+		switch {
+		case err != nil:
+			return err
+		case !info.Mode().IsRegular():
+			return fmt.Errorf("%s is not a file", path+suffix)
+		case info.Mode().Perm()&0o077 == 0:
+			continue
+		}
+		if err := os.Chmod(path+suffix, fileMode); err != nil {
+			return fmt.Errorf("%s is open to others: %w", path+suffix, err)
+		}
+	}
+	return nil
+}
+
+// trusted refuses a symbolic link and what anybody but the user uid and root
+// can change.
+func trusted(path string, info fs.FileInfo, uid int) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return fmt.Errorf("%s is a symbolic link", path)
-	case mode == 0o700 && !info.IsDir():
-		return fmt.Errorf("%s is not a folder", path)
-	case mode == 0o600 && !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a file", path)
-	case info.Mode().Perm()&0o077 == 0:
-		return nil
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		return fmt.Errorf("%s is open to others: %w", path, err)
+	case !ok || stat.Uid != 0 && int(stat.Uid) != uid:
+		return fmt.Errorf("%s belongs to another user", path)
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("the mode %04o of %s lets group or others write it; chmod go-w", info.Mode().Perm(), path)
 	}
 	return nil
 }

@@ -4,8 +4,9 @@
 // It promises that an intent is on the disk when Intent returns, that what is
 // acknowledged survives the kill of the process, that several processes may
 // share one file, and that what has expired is never read. It refuses a folder
-// or a file that is a symbolic link or belongs to somebody else, and items over
-// [MaxItem] bytes.
+// or a file that is a symbolic link, that group or others can write, or that
+// belongs neither to the process's user nor to root, and items over [MaxItem]
+// bytes.
 package local
 
 import (
@@ -13,6 +14,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 )
 
@@ -52,10 +54,27 @@ type Store struct {
 // Open opens the data folder, and makes it where there is none. Its errors are
 // sentences for the operator.
 func Open(dir string) (*Store, error) {
-	path, err := prepare(dir)
+	path, err := prepare(dir, os.Geteuid())
 	if err != nil {
 		return nil, err
 	}
+	return open(path)
+}
+
+// OpenExisting opens a data folder that a relay has made. Where there is none
+// it makes nothing, and its error is one sentence for the operator.
+func OpenExisting(dir string) (*Store, error) {
+	path, err := find(dir, os.Geteuid())
+	if err == nil {
+		err = begun(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return open(path)
+}
+
+func open(path string) (*Store, error) {
 	reads, err := sql.Open("sqlite", source(path, "query_only(1)"))
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", path, err)

@@ -123,6 +123,23 @@ func upgrade(ctx context.Context, c *sql.Conn) error {
 	return err
 }
 
+// begun reports that the file at path has no tables yet, or is no database.
+func begun(path string) (err error) {
+	db, err := sql.Open("sqlite", source(path, "query_only(1)"))
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", path, err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var version int
+	if err := db.QueryRow(`PRAGMA user_version`).Scan(&version); err != nil {
+		return fmt.Errorf("opening %s: %w", path, err)
+	}
+	if version == 0 {
+		return noStore(path)
+	}
+	return nil
+}
+
 // busy reports whether another connection was in the way.
 func busy(err error) bool {
 	var e *sqlite.Error

@@ -54,6 +54,15 @@ func stall(t *testing.T, s *local.Store) (release func()) {
 	}
 }
 
+// cleaned waits until what had expired is deleted: the writer's goroutine does
+// that before its first request.
+func cleaned(t *testing.T, s *local.Store) {
+	t.Helper()
+	if err := s.Do(t.Context(), false, func(context.Context, *sql.Conn) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestRequestsThatWaitShareOneTransaction(t *testing.T) {
 	const writers = 50
 	dir := t.TempDir()
@@ -89,6 +98,7 @@ func TestRequestsThatWaitShareOneTransaction(t *testing.T) {
 
 func TestIntentsWaitForTheDiskAndFinalsDoNot(t *testing.T) {
 	s := open(t, t.TempDir())
+	cleaned(t, s)
 	for range 2 {
 		for _, tt := range []struct {
 			name  string
@@ -283,10 +293,10 @@ func TestExpiredRowsAreDeletedWhenTheFolderIsOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = open(t, dir)
-	// The deletion comes before the first request.
 	if err := s.Final(t.Context(), record("acme")); err != nil {
 		t.Fatal(err)
 	}
+	cleaned(t, s)
 	conn := raw(t, dir)
 	for query, want := range map[string]int{"SELECT count(*) FROM audit": 1, "SELECT count(*) FROM state": 0} {
 		var got int
