@@ -84,7 +84,7 @@ func printAudit(ctx context.Context, o auditOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	store, err := local.Open(o.data)
+	store, err := local.OpenExisting(o.data)
 	if err != nil {
 		return err
 	}
