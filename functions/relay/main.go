@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	tables := dynamo.Config{Registry: os.Getenv("RELAY_REGISTRY_TABLE"), State: os.Getenv("RELAY_STATE_TABLE"), Audit: os.Getenv("RELAY_AUDIT_TABLE")}
+	tables := dynamo.Config{Registry: os.Getenv("RELAY_REGISTRY_TABLE"), State: os.Getenv("RELAY_STATE_TABLE"), Audit: os.Getenv("RELAY_AUDIT_TABLE"), SecretPrefix: os.Getenv("RELAY_SECRET_PREFIX")}
 	sdk, err := aws.LoadDefaultConfig(context.Background())
 	if err != nil || sdk.Region == "" || tables.Registry == "" || tables.State == "" || tables.Audit == "" {
 		log.Fatal("relay: an AWS configuration with a region, RELAY_REGISTRY_TABLE, RELAY_STATE_TABLE and RELAY_AUDIT_TABLE must be set")

@@ -141,7 +141,7 @@ func (c *Cache) ask(ctx context.Context, at slot, f *flight) {
 	switch {
 	case errors.Is(err, ErrNotFound), err == nil && value.Len() == 0:
 		delete(c.entries, at)
-		f.refusal = &call.Refusal{Reason: call.SecretMissing, Detail: "secret " + at.key.Ref + " is not set", Err: err}
+		f.refusal = missing(at, err)
 	case err == nil:
 		f.value, f.refusal = value, nil
 		c.keep(at, asked, value, old)

@@ -1,6 +1,10 @@
 package secret
 
-import "mcprelay/shared/call"
+import (
+	"errors"
+
+	"mcprelay/shared/call"
+)
 
 // flight is one question to a source. Its fields are written by the asker
 // before done is closed, and read by the others after.
@@ -22,6 +26,15 @@ func (c *Cache) land(at slot, f *flight) {
 	delete(c.flights, at)
 	c.mu.Unlock()
 	close(f.done)
+}
+
+// missing says that a source has no such secret, or none for this tenant.
+func missing(at slot, err error) *call.Refusal {
+	detail := "secret " + at.key.Ref + " is not set"
+	if errors.Is(err, ErrForeign) {
+		detail = "secret " + at.key.Ref + " has a name that is not one of the tenant's"
+	}
+	return &call.Refusal{Reason: call.SecretMissing, Detail: detail, Err: err}
 }
 
 // unavailable says that a source could not be asked. The cause stays out of

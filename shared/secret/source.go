@@ -3,6 +3,7 @@ package secret
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -64,8 +65,14 @@ func bare(name string) string {
 	return name
 }
 
-// ErrNotFound is the error of a [Reader] whose source holds no such secret.
-var ErrNotFound = errors.New("secret not found")
+// The errors of a [Reader] that has nothing to give.
+var (
+	// ErrNotFound says that the source holds no such secret.
+	ErrNotFound = errors.New("secret not found")
+	// ErrForeign is an ErrNotFound of a name that the tenant may not read,
+	// whether there is such a secret or not.
+	ErrForeign = fmt.Errorf("%w: its name is not one of the tenant's", ErrNotFound)
+)
 
 // errSource keeps the input out of the error: it may be a secret.
 var errSource = errors.New(`a secret's source is a name or {"env": name, "secret": name}`)

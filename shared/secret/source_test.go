@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcprelay/shared/call"
 	"mcprelay/shared/secret"
 )
 
@@ -85,6 +86,20 @@ func TestTheNameOfASecretIsTheARNsLastField(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", id, got, want)
 		}
 	}
+}
+
+// A name of another tenant is a mistake in the registration, and no reason to
+// use what was read before; the operator is told which it is.
+func TestAForeignNameIsMissingAndSaysSo(t *testing.T) {
+	bubble(t, func(t *testing.T, s *store, c *secret.Cache) {
+		get(t, c, "one")
+		s.set("", secret.ErrForeign)
+		renew(t, c, "!secret_missing")
+		_, refusal := c.Get(t.Context(), docs, source)
+		if refusal == nil || refusal.Reason != call.SecretMissing || !strings.Contains(refusal.Detail, "not one of the tenant's") {
+			t.Errorf("got %v, want secret_missing that says why", refusal)
+		}
+	})
 }
 
 func FuzzSource(f *testing.F) {

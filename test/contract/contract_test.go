@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"mcprelay/shared/app"
@@ -55,6 +56,7 @@ const (
 	concurrency need = "many requests at once" // moto manages a few, one after the other
 	manyReads   need = "many reads"            // a query of moto's reads its whole table
 	secrets     need = "secrets"               // dynalite has no Secrets Manager
+	tenantNames need = "names of tenants"      // environment variables are everybody's
 )
 
 // peer is one implementation with what it runs on.
@@ -62,7 +64,7 @@ type peer struct {
 	name  string
 	open  func(t testing.TB) store // another handle on the same data, as another process has it
 	hang  func(t testing.TB) store // a store whose backing does not answer
-	put   func(t testing.TB, name, value string)
+	put   func(t testing.TB, source secret.Source, value string)
 	lacks []need
 	exists, alreadyFinal,
 	tooLarge, badCursor error
@@ -140,5 +142,6 @@ func TestMain(m *testing.M) {
 	if mode := os.Getenv(childEnv); mode != "" {
 		os.Exit(child(mode))
 	}
+	syscall.Umask(0o022) // a data folder that others can write is refused
 	os.Exit(m.Run())
 }

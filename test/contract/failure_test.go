@@ -49,7 +49,7 @@ func endedContext(t *testing.T, p peer, s store) {
 		}
 	}
 	if p.has(secrets) && p.name != "sqlite" { // the environment does not wait
-		_, err := s.Secret(ended, "t", secret.Source{Secret: "x"})
+		_, err := s.Secret(ended, "t", secret.Source{Secret: secretPrefix + "t/x"})
 		wantErr(t, err, context.Canceled)
 	}
 }

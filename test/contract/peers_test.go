@@ -19,6 +19,7 @@ import (
 	"github.com/aws/smithy-go/logging"
 	"github.com/oklog/ulid/v2"
 
+	"mcprelay/shared/secret"
 	"mcprelay/shared/store/dynamo"
 	"mcprelay/shared/store/local"
 	"mcprelay/test/peers"
@@ -30,13 +31,14 @@ func TestSQLite(t *testing.T) {
 		name: "sqlite",
 		open: func(t testing.TB) store { return openLocal(t, dir) },
 		hang: lockedLocal,
-		put: func(t testing.TB, name, value string) {
+		put: func(t testing.TB, source secret.Source, value string) {
 			t.Helper()
-			if err := os.Setenv(name, value); err != nil {
+			if err := os.Setenv(source.Env, value); err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { _ = os.Unsetenv(name) })
+			t.Cleanup(func() { _ = os.Unsetenv(source.Env) })
 		},
+		lacks:  []need{tenantNames},
 		exists: local.ErrExists, alreadyFinal: local.ErrAlreadyFinal,
 		tooLarge: local.ErrTooLarge, badCursor: local.ErrCursor,
 		least: leastSQLite,
@@ -44,7 +46,7 @@ func TestSQLite(t *testing.T) {
 }
 
 func TestDynalite(t *testing.T) {
-	run(t, remote(t, peer{name: "dynalite", lacks: []need{secrets}, least: leastDynalite}, peers.Dynalite(t)))
+	run(t, remote(t, peer{name: "dynalite", lacks: []need{secrets, tenantNames}, least: leastDynalite}, peers.Dynalite(t)))
 }
 
 func TestMoto(t *testing.T) {
@@ -105,11 +107,14 @@ func remote(t testing.TB, p peer, url string) peer {
 		hanging := awsConfig("http://" + deafListener(t))
 		return openDynamo(hanging, prefix)
 	}
-	p.put = func(t testing.TB, name, value string) { putSecret(t, sm, name, value) }
+	p.put = func(t testing.TB, source secret.Source, value string) { putSecret(t, sm, source.Secret, value) }
 	p.exists, p.alreadyFinal = dynamo.ErrExists, dynamo.ErrAlreadyFinal
 	p.tooLarge, p.badCursor = dynamo.ErrTooLarge, dynamo.ErrCursor
 	return p
 }
+
+// secretPrefix is what the names of all secrets begin with.
+const secretPrefix = "mcprelay/"
 
 func awsConfig(url string) aws.Config {
 	return aws.Config{
@@ -125,6 +130,7 @@ func openDynamo(cfg aws.Config, prefix string) *dynamo.Store {
 	return dynamo.New(dynamo.Config{
 		DynamoDB: db, Secrets: sm,
 		Registry: prefix + dynamo.Registry, State: prefix + dynamo.State, Audit: prefix + dynamo.Audit,
+		SecretPrefix: secretPrefix,
 	})
 }
 

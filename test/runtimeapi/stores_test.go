@@ -27,6 +27,7 @@ const (
 	tenant       = "acme"
 	callerToken  = "mrt_0bCnOzMxY9k7iJuV6T4fGrEpQ1cDaBmNyLwX8j0OWaHY"
 	storedSecret = "stored-secret-of-keyed"
+	secretPrefix = "mcprelay/" // as in the template
 )
 
 // registration is what is registered: each server is there for one reason.
@@ -39,11 +40,13 @@ const registration = `{
       "allowed_tools": ["test_simple_text"], "effects": {"test_simple_text": "read"}}},
     {"name": "old", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://legacy.example.com/mcp", "auth": {"type": "none"}}},
     {"name": "keyed", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://keyed.example.com/mcp", "auth": {"type": "bearer", "token_ref": "keyed-token"}},
-      "secrets": {"keyed-token": "mcprelay/keyed"}},
+      "secrets": {"keyed-token": "mcprelay/acme/keyed"}},
     {"name": "keyless", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://keyed.example.com/mcp", "auth": {"type": "bearer", "token_ref": "keyless-token"}},
-      "secrets": {"keyless-token": "mcprelay/nobody-stored-it"}},
+      "secrets": {"keyless-token": "mcprelay/acme/nobody-stored-it"}},
+    {"name": "foreign", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://keyed.example.com/mcp", "auth": {"type": "bearer", "token_ref": "foreign-token"}},
+      "secrets": {"foreign-token": "mcprelay/umbra/keyed"}},
     {"name": "broken", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://keyed.example.com/mcp", "auth": {"type": "bearer", "token_ref": "broken-token"}},
-      "secrets": {"broken-token": "mcprelay/broken"}},
+      "secrets": {"broken-token": "mcprelay/acme/broken"}},
     {"name": "slow", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://slow.example.com/mcp", "auth": {"type": "none"}}},
     {"name": "loop", "config": {"endpoint": "https://loop.example.com/mcp", "auth": {"type": "none"}}},
     {"name": "ruleless", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://mcp.example.com/mcp", "auth": {"type": "none"}}}
@@ -54,6 +57,7 @@ const registration = `{
     {"action": "mcp.old.*", "decision": "allow"},
     {"action": "mcp.keyed.*", "decision": "allow"},
     {"action": "mcp.keyless.*", "decision": "allow"},
+    {"action": "mcp.foreign.*", "decision": "allow"},
     {"action": "mcp.broken.*", "decision": "allow"},
     {"action": "mcp.slow.*", "decision": "allow"},
     {"action": "mcp.loop.*", "decision": "allow"},
@@ -113,15 +117,15 @@ func newStores(t *testing.T) *stores {
 	s.connect(t)
 	s.db = dynamodb.NewFromConfig(s.sdk, func(o *dynamodb.Options) { o.BaseEndpoint = &s.dynalite })
 	secrets := secretsmanager.NewFromConfig(s.sdk, func(o *secretsmanager.Options) { o.BaseEndpoint = &s.moto })
-	for name, value := range map[string]string{"mcprelay/keyed": storedSecret, "mcprelay/broken": "first-line\nsecond-line"} {
-		in := &secretsmanager.CreateSecretInput{Name: aws.String(name), SecretString: aws.String(value)}
+	for name, value := range map[string]string{"acme/keyed": storedSecret, "acme/broken": "first-line\nsecond-line", "umbra/keyed": storedSecret} {
+		in := &secretsmanager.CreateSecretInput{Name: aws.String(secretPrefix + name), SecretString: aws.String(value)}
 		if _, err := secrets.CreateSecret(t.Context(), in); err != nil {
 			t.Fatalf("storing the secret %s: %v", name, err)
 		}
 	}
 	s.tables = dynamo.Config{
 		DynamoDB: s.db, Secrets: secrets, Registry: s.create(t, dynamo.Registry).name,
-		State: s.create(t, dynamo.State).name, Audit: s.create(t, dynamo.Audit).name,
+		State: s.create(t, dynamo.State).name, Audit: s.create(t, dynamo.Audit).name, SecretPrefix: secretPrefix,
 	}
 	s.Store = dynamo.New(s.tables)
 	s.seed(t)
@@ -163,7 +167,7 @@ func (s *stores) env() []string {
 	return []string{
 		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test",
 		"AWS_ENDPOINT_URL_DYNAMODB=" + s.dynalite, "AWS_ENDPOINT_URL_SECRETS_MANAGER=" + s.moto,
-		"RELAY_REGISTRY_TABLE=" + s.tables.Registry, "RELAY_STATE_TABLE=" + s.tables.State, "RELAY_AUDIT_TABLE=" + s.tables.Audit,
+		"RELAY_REGISTRY_TABLE=" + s.tables.Registry, "RELAY_STATE_TABLE=" + s.tables.State, "RELAY_AUDIT_TABLE=" + s.tables.Audit, "RELAY_SECRET_PREFIX=" + s.tables.SecretPrefix,
 	}
 }
 

@@ -184,6 +184,7 @@ func environment(s stack) []string {
 		`RelayFunction RELAY_AUDIT_TABLE {"Ref":"AuditTable"}`,
 		`RelayFunction RELAY_OWN_HOSTS {"Ref":"OwnHosts"}`,
 		`RelayFunction RELAY_REGISTRY_TABLE {"Ref":"RegistryTable"}`,
+		`RelayFunction RELAY_SECRET_PREFIX {"Ref":"SecretPrefix"}`,
 		`RelayFunction RELAY_STATE_TABLE {"Ref":"StateTable"}`,
 	})
 }

@@ -57,6 +57,7 @@ func mutations() []mutation {
 		{"a managed policy", "      Policies:\n        - PolicyName: relay", "      ManagedPolicyArns: [\"arn:aws:iam::aws:policy/ReadOnlyAccess\"]\n      Policies:\n        - PolicyName: relay", "statements"},
 		{"the other's role", "Role: !GetAtt RelayRole.Arn", "Role: !GetAtt AuditRole.Arn", "functions"},
 		{"a secret in the environment", "          RELAY_OWN_HOSTS: !Ref OwnHosts\n", "          RELAY_OWN_HOSTS: !Ref OwnHosts\n          DOCS_TOKEN: \"{{resolve:secretsmanager:mcprelay/docs}}\"\n", "environment"},
+		{"secrets of every tenant", "          RELAY_SECRET_PREFIX: !Ref SecretPrefix\n", "", "environment"},
 		{"a table's name spelled out", "RELAY_AUDIT_TABLE: !Ref AuditTable", "RELAY_AUDIT_TABLE: audit", "environment"},
 		{"another processor", "Architectures: [arm64]", "Architectures: [x86_64]", "functions"},
 		{"SAM's own Go builder", "BuildMethod: makefile", "BuildMethod: go1.x", "functions"},

@@ -2,6 +2,7 @@ package dynamo_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -139,11 +140,58 @@ func TestSecretsThatCannotBeReadAreToldApart(t *testing.T) {
 	}
 }
 
+// The function may read the secrets of every tenant, so the store asks only for
+// those of the one whose call it is.
+func TestOnlyTheTenantsOwnSecretsAreAskedFor(t *testing.T) {
+	const arn = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:"
+	for _, tt := range []struct {
+		prefix, tenant, id string
+		want               bool
+	}{
+		{"", "acme", "acme/docs", true},
+		{"", "acme", arn + "acme/docs-AbCdEf", true},
+		{"", "acme", arn + "acme/docs", true},
+		{"mcprelay/", "acme", "mcprelay/acme/docs", true},
+		{"mcprelay/", "acme", arn + "mcprelay/acme/docs-AbCdEf", true},
+		{"", "acme", "umbra/docs", false},
+		{"", "acme", "acme", false},
+		{"", "acme", "acme-2/docs", false},
+		{"", "acme", "acmedocs", false},
+		{"", "acme", "Acme/docs", false},
+		{"", "acme", "/acme/docs", false},
+		{"", "acme", "docs", false},
+		{"", "acme", arn + "umbra/docs-AbCdEf", false},
+		{"", "acme", arn, false},
+		{"", "acme", "acme:" + arn + "umbra/docs", false},
+		{"", "acme", "arn:acme/docs", false},
+		{"mcprelay/", "acme", "acme/docs", false},
+		{"mcprelay/", "acme", "mcprelay/docs", false},
+		{"mcprelay/", "acme", "mcprelay/umbra/docs", false},
+		{"mcprelay/", "acme", "mcprelay/umbra/acme/docs", false},
+		{"mcprelay/", "acme", arn + "mcprelay/umbra/docs-AbCdEf", false},
+		{"mcprelay/", "acme", arn + "acme/docs-AbCdEf", false},
+		{"", "", "/docs", false},
+		{"mcprelay/", "", "mcprelay//docs", false},
+	} {
+		f := newFake(t, func(w http.ResponseWriter, _ request) {
+			_, _ = io.WriteString(w, `{"VersionId":"v7","SecretString":"the value"}`)
+		})
+		_, sm := dynamo.Clients(configOf(f.url))
+		value, err := dynamo.New(dynamo.Config{Secrets: sm, SecretPrefix: tt.prefix}).Secret(t.Context(), tt.tenant, secret.Source{Secret: tt.id})
+		if read := err == nil && value.Len() > 0; read != tt.want || read != (len(f.asked()) == 1) {
+			t.Errorf("%q of tenant %q under %q: got %v and %d requests, want it read: %v", tt.id, tt.tenant, tt.prefix, err, len(f.asked()), tt.want)
+		}
+		if err != nil && (!errors.Is(err, secret.ErrForeign) || !errors.Is(err, secret.ErrNotFound)) {
+			t.Errorf("%q of tenant %q: got %v, want %v", tt.id, tt.tenant, err, secret.ErrForeign)
+		}
+	}
+}
+
 func TestBinarySecretIsReadAsItIs(t *testing.T) {
 	f := newFake(t, func(w http.ResponseWriter, _ request) {
 		_, _ = io.WriteString(w, `{"VersionId":"v1","SecretBinary":"AP8KeA=="}`)
 	})
-	got, err := newStore(f.url, nil).Secret(context.Background(), "acme", secret.Source{Secret: "x"})
+	got, err := newStore(f.url, nil).Secret(context.Background(), "acme", secret.Source{Secret: "acme/x"})
 	if err != nil || !got.Same(secret.NewValue([]byte{0, 0xff, '\n', 'x'}, "v1")) {
 		t.Errorf("got %d bytes and %v, want the four", got.Len(), err)
 	}

@@ -4,8 +4,8 @@
 // It promises that every write is one conditional write of one item, that a
 // write the SDK had to repeat is not mistaken for somebody else's, that what
 // has expired is never read although DynamoDB deletes it days later, and that
-// no call outlives its context. It refuses transactions, scans, and items over
-// [MaxItem] bytes.
+// no call outlives its context. It refuses transactions, scans, items over
+// [MaxItem] bytes, and secrets whose names are not the tenant's.
 package dynamo
 
 import (
@@ -37,11 +37,14 @@ var (
 )
 
 // Config says where things are. Registry, State and Audit are the deployed
-// tables' names. A nil Now is time.Now.
+// tables' names. SecretPrefix, which may be empty, is what the names of all
+// secrets begin with: those of a tenant with SecretPrefix, the tenant's id and a
+// slash. A nil Now is time.Now.
 type Config struct {
 	DynamoDB               *dynamodb.Client
 	Secrets                *secretsmanager.Client
 	Registry, State, Audit string
+	SecretPrefix           string
 	Now                    func() time.Time
 }
 

@@ -79,7 +79,7 @@ func (w *writer) commit(batch []*request) {
 		durable = durable || r.durable
 	}
 	if len(batch) == 1 {
-		batch[0].reply <- w.alone(batch[0])
+		batch[0].reply <- w.alone(batch[0], true)
 		return
 	}
 	var failed *taskError
@@ -108,8 +108,8 @@ func (w *writer) commit(batch []*request) {
 // alone carries out one request without BEGIN and COMMIT: whatever a task
 // changes, one statement of it does, and a statement is a transaction by
 // itself. That spares a lone record two of its three round trips.
-func (w *writer) alone(r *request) error {
-	if err := w.synchronous(context.Background(), r.durable); err != nil {
+func (w *writer) alone(r *request, wait bool) error {
+	if err := w.settings(context.Background(), r.durable, wait); err != nil {
 		return err
 	}
 	return carryOut(context.Background(), r, w.prepared)
@@ -140,7 +140,7 @@ func sqlites(err error) bool {
 // at most busyTimeout.
 func (w *writer) transaction(durable bool, do func(context.Context) error) error {
 	ctx := context.Background()
-	if err := w.synchronous(ctx, durable); err != nil {
+	if err := w.settings(ctx, durable, true); err != nil {
 		return err
 	}
 	if _, err := w.prepared.begin.ExecContext(ctx); err != nil {
@@ -156,6 +156,22 @@ func (w *writer) transaction(durable bool, do func(context.Context) error) error
 	// Fails only where SQLite has rolled back by itself.
 	_, _ = w.prepared.rollback.ExecContext(ctx)
 	return err
+}
+
+// settings sets what the next transaction waits for: the disk, and at most
+// busyTimeout for another process.
+func (w *writer) settings(ctx context.Context, full, patient bool) error {
+	if patient != w.patient {
+		wait := 0
+		if patient {
+			wait = busyTimeout
+		}
+		if err := pragma(ctx, w.conn, "busy_timeout", wait); err != nil {
+			return err
+		}
+		w.patient = patient
+	}
+	return w.synchronous(ctx, full)
 }
 
 // synchronous sets when a commit waits for the disk, where that changes.

@@ -36,7 +36,8 @@ type request struct {
 
 // writer owns the only connection that writes. A request that finds nobody
 // writing is carried out by its own goroutine: handing it to another and back
-// costs as much as the write. Requests that come meanwhile are queued and share
+// costs as much as the write; but where another process is in the way, the wait
+// for it is the writer's. Requests that come meanwhile are queued and share
 // the next transaction, so that a commit's cost, most of it the wait for the
 // disk, is paid once for all of them; they stop waiting when their ctx ends,
 // also where the disk hangs.
@@ -54,6 +55,7 @@ type writer struct {
 	prepared *statements
 	turn     sync.Mutex // held by whoever uses conn; never released after close
 	full     bool       // the connection's synchronous setting
+	patient  bool       // the connection waits for other processes
 	queue    chan *request
 	once     sync.Once
 	closing  chan struct{}
@@ -70,7 +72,7 @@ func openWriter(path string) (*writer, error) {
 		return nil, err
 	}
 	w := &writer{
-		db: db, full: true,
+		db: db, full: true, patient: true,
 		queue: make(chan *request, maxBatch), closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 	if err := w.connect(context.Background()); err != nil {
@@ -103,11 +105,19 @@ func (w *writer) write(ctx context.Context, durable bool, t task) error {
 	default:
 	}
 	if len(w.queue) == 0 && w.turn.TryLock() {
-		defer w.turn.Unlock()
-		return w.alone(r)
+		if err := w.atOnce(r); !busy(err) {
+			return err
+		}
 	}
 	r.reply = make(chan error, 1)
 	return w.enqueue(ctx, r)
+}
+
+// atOnce carries out a request whose goroutine has taken the turn. It does not
+// wait for another process, which would ignore the end of the request's ctx.
+func (w *writer) atOnce(r *request) error {
+	defer w.turn.Unlock()
+	return w.alone(r, false)
 }
 
 // enqueue hands a request to the writer's goroutine and waits for its reply.

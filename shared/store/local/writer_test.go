@@ -177,6 +177,33 @@ func TestRequestWhoseCallerIsGoneIsNotCarriedOut(t *testing.T) {
 	}
 }
 
+// Another process that keeps the file locked is waited for, but never longer
+// than the caller wants to.
+func TestALoneWriteWaitsForAnotherProcessUntilItsDeadline(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	cleaned(t, s)
+	other := raw(t, dir)
+	for range 2 {
+		if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		if err := s.Final(ctx, record("acme")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+		}
+		cancel()
+		written := make(chan error)
+		go func() { written <- s.Final(context.Background(), record("umbra")) }()
+		if _, err := other.ExecContext(t.Context(), "COMMIT"); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-written; err != nil {
+			t.Errorf("after the other's end: %v", err)
+		}
+	}
+}
+
 func TestCloseCarriesOutWhatIsQueued(t *testing.T) {
 	dir := t.TempDir()
 	s, err := local.Open(dir)
