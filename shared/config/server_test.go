@@ -3,6 +3,7 @@ package config_test
 import (
 	"encoding/json"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,6 +137,17 @@ func TestNumbersAtTheirBounds(t *testing.T) {
 			if (got == nil) != ok {
 				t.Errorf("%s %d: got %q, want ok %v", limit.Key, n, got, ok)
 			}
+		}
+	}
+}
+
+// What counts is what will be recorded: the metadata without blanks.
+func TestMetadataIsMeasuredAsItIsRecorded(t *testing.T) {
+	for n, ok := range map[int]bool{1024: true, 1025: false} {
+		metadata := `{ "x" :  "` + strings.Repeat("a", n-len(`{"x":""}`)) + `"` + strings.Repeat(" ", 100) + `}`
+		got := problems(t, `{"tenant":"acme","servers":[{"name":"docs","config":{"endpoint":"`+url+`","policy_metadata":{"get":`+metadata+`}}}]}`, config.Options{})
+		if (got == nil) != ok {
+			t.Errorf("%d bytes: got %q, want ok %v", n, got, ok)
 		}
 	}
 }
