@@ -34,5 +34,5 @@ func main() {
 	if err != nil {
 		log.Fatal("relay: ", err)
 	}
-	lambda.Start(event.Handler(relay.Handler(), event.Options{Log: lines}))
+	lambda.Start(event.Handler(relay.Handler(), event.Options{Log: lines, Refuse: relay.Refuse}))
 }

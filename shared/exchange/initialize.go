@@ -12,8 +12,7 @@ import (
 	"mcprelay/shared/wire"
 )
 
-// closeTime bounds the ending of a session that nobody needs (FEATURES 13,
-// close_timeout_ms).
+// closeTime bounds the ending of a session that nobody needs.
 const closeTime = 2 * time.Second
 
 // tell sends a message of the relay's own and reads what the server says.

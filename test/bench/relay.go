@@ -28,7 +28,7 @@ const configText = `{
     {"action": "mcp.plain.tool.*", "decision": "allow"},
     {"action": "mcp.tls.host.127.0.0.1", "decision": "allow"},
     {"action": "mcp.tls.tool.*", "decision": "allow"},
-    {"action": "secret.use.*", "decision": "allow"}
+    {"action": "secret.use.*", "decision": "allow", "to": ["mcp.plain.*", "mcp.tls.*"]}
   ],
   "callers": [{"subject": "load", "kind": "user", "scopes": ["call"], "token_env": "` + tokenEnv + `"}]
 }

@@ -53,6 +53,7 @@ func relayBinary(t testing.TB) string {
 var buildDir string
 
 func TestMain(m *testing.M) {
+	syscall.Umask(0o022) // a data folder that others can write is refused
 	dir, err := os.MkdirTemp("", "mcprelay-e2e-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
