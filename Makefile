@@ -51,7 +51,7 @@ bin/relay: $(shell find cmd shared -name '*.go' -not -name '*_test.go') go.mod
 	CGO_ENABLED=0 go build $(BUILDFLAGS) -o $@ ./cmd/relay
 
 $(addprefix function-,$(FUNCTIONS)): function-%:
-	GOOS=linux GOARCH=$(GOARCH) CGO_ENABLED=0 go build -tags lambda.norpc $(BUILDFLAGS) -o bin/$*/bootstrap ./functions/$*
+	GOOS=linux GOARCH=$(GOARCH) CGO_ENABLED=0 go build -tags lambda.norpc $(BUILDFLAGS) -o bin/functions/$*/bootstrap ./functions/$*
 
 # sam build calls build-<LogicalId>: RelayFunction is functions/relay.
 build-%Function:
