@@ -82,7 +82,6 @@ func New(o Options) (*App, error) {
 	authenticator := auth.New(auth.Options{Tokens: o.Tokens, Callers: o.Callers, Now: o.Now})
 	agents := front.New(front.Options{
 		Relay:        pipeline,
-		Registry:     o.Registry,
 		Authenticate: authenticator.Authenticate,
 		Name:         Name,
 		Version:      Version,

@@ -13,6 +13,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -31,7 +32,6 @@ type Authenticate func(context.Context, http.Header) (call.Principal, *call.Refu
 // Options make a front. All fields but LocalHosts must be set.
 type Options struct {
 	Relay        *relay.Relay
-	Registry     relay.Registry
 	Authenticate Authenticate
 	Name         string // of serverInfo
 	Version      string
@@ -65,7 +65,7 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(parts) == 5 && parts[0] == "v1" && parts[1] == "servers" && parts[3] == "tools":
 		f.servePlain(w, r, parts[2], parts[4])
 	default:
-		f.nothing(w, r)
+		f.Refuse(w, r, call.Refuse(call.NotFound, ""))
 	}
 }
 
@@ -81,7 +81,7 @@ func (f *Front) recovered(w http.ResponseWriter, r *http.Request) {
 }
 
 // Refuse answers for a request that never became one, because what carried it
-// was malformed. Nobody has been authenticated: it leaves a line and a count.
+// was malformed or its path is nobody's. Nobody has been authenticated: it leaves a line and a count.
 func (f *Front) Refuse(w http.ResponseWriter, r *http.Request, refusal *call.Refusal) {
 	if parts := segments(r); len(parts) == 4 && parts[3] == "mcp" {
 		f.refuse(w, r, request{call: f.newCall(r, call.FaceMCP)}, refusal)
@@ -91,17 +91,12 @@ func (f *Front) Refuse(w http.ResponseWriter, r *http.Request, refusal *call.Ref
 	writeProblem(w, c, f.Relay.Refuse(r.Context(), c, refusal))
 }
 
-// nothing answers for a path that is not the relay's, known caller or not.
-func (f *Front) nothing(w http.ResponseWriter, r *http.Request) {
-	f.Refuse(w, r, call.Refuse(call.NotFound, ""))
-}
-
 // segments splits the path; nil where one cannot be decoded or is empty.
 func segments(r *http.Request) []string {
 	path := strings.TrimSuffix(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
-		decoded, err := unescape(part)
+		decoded, err := url.PathUnescape(part)
 		if err != nil || decoded == "" {
 			return nil
 		}

@@ -33,7 +33,7 @@ func newFront(t *testing.T, local bool) (*front.Front, *kit.Relay) {
 	t.Helper()
 	k := kit.New(t, `,"bindings":{"change":"edit"}`, "")
 	return front.New(front.Options{
-		Relay: k.Relay, Registry: &k.Registry, Authenticate: authenticate, Name: "mcprelay", Version: "9",
+		Relay: k.Relay, Authenticate: authenticate, Name: "mcprelay", Version: "9",
 		Now: time.Now, NewID: func(time.Time) string { return "01JDXAMPLE0000000000000000" }, LocalHosts: local,
 	}), k
 }

@@ -3,6 +3,7 @@ package front
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"mcprelay/shared/call"
@@ -12,9 +13,8 @@ import (
 // exchange of one MCP request: what was read of it, and where to answer.
 type request struct {
 	wire.Request
-	call    call.Call
-	modern  bool
-	version string
+	call   call.Call
+	modern bool
 }
 
 // serveMCP is POST /v1/servers/{server}/mcp, both eras on one URL.
@@ -70,7 +70,7 @@ func readMCP(w http.ResponseWriter, r *http.Request, q *request) *call.Refusal {
 	if q.modern {
 		return checkModern(q)
 	}
-	return checkLegacy(header, q)
+	return checkLegacy(header)
 }
 
 // checkModern asks of a modern request what MCP 2026-07-28 requires; its
@@ -79,9 +79,8 @@ func checkModern(q *request) *call.Refusal {
 	if q.Notification() {
 		return nil
 	}
-	q.version = q.ProtocolVersion
-	if !wire.IsModern(q.version) || !supported(q.version) {
-		return unsupported(q.version)
+	if version := q.ProtocolVersion; !wire.IsModern(version) || !slices.Contains(wire.Versions(), version) {
+		return unsupported(version)
 	}
 	if !q.HasCapabilities {
 		return call.Refuse(call.BadParams, "_meta lacks clientCapabilities")
@@ -89,27 +88,13 @@ func checkModern(q *request) *call.Refusal {
 	return nil
 }
 
-// checkLegacy settles the version of 2025-11-25 and older: a client without
-// the header speaks 2025-03-26 (2025-06-18, basic/transports).
-func checkLegacy(header string, q *request) *call.Refusal {
-	q.version = "2025-03-26"
-	if header == "" {
-		return nil
-	}
-	if !wire.IsLegacy(header) {
+// checkLegacy knows the versions of 2025-11-25 and older: a client without the
+// header speaks 2025-03-26 (2025-06-18, basic/transports).
+func checkLegacy(header string) *call.Refusal {
+	if header != "" && !wire.IsLegacy(header) {
 		return unsupported(header)
 	}
-	q.version = header
 	return nil
-}
-
-func supported(version string) bool {
-	for _, v := range wire.Versions() {
-		if v == version {
-			return true
-		}
-	}
-	return false
 }
 
 func unsupported(version string) *call.Refusal {

@@ -45,5 +45,3 @@ func isLoopbackName(name string) bool {
 	addr, err := netip.ParseAddr(name)
 	return err == nil && addr.IsLoopback()
 }
-
-func unescape(segment string) (string, error) { return url.PathUnescape(segment) }

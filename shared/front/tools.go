@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"mcprelay/shared/call"
-	"mcprelay/shared/relay"
 	"mcprelay/shared/wire"
 )
 
@@ -61,12 +59,7 @@ func (f *Front) listTools(w http.ResponseWriter, r *http.Request, q request) {
 		writeRPCRefusal(w, q.call, q.ID, mcpStatus(refusal), refusal)
 		return
 	}
-	tools, err := f.offered(r, q, answer)
-	if err != nil {
-		writeRPCRefusal(w, q.call, q.ID, http.StatusOK, &call.Refusal{Reason: call.PolicyUnavailable, Err: err})
-		return
-	}
-	f.result(w, q, f.toolList(tools, q.modern))
+	f.result(w, q, f.toolList(answer.Offered(), q.modern))
 }
 
 // toolList is the result of tools/list: the descriptors as their server sent
@@ -85,27 +78,4 @@ func (f *Front) toolList(tools []json.RawMessage, modern bool) json.RawMessage {
 		list = append(list, quoted(map[string]any{wire.MetaServerInfo: f.serverInfo()})...)
 	}
 	return append(list, '}')
-}
-
-func (f *Front) offered(r *http.Request, q request, answer relay.Answer) ([]json.RawMessage, error) {
-	tenant, err := f.Registry.Tenant(r.Context(), q.call.Principal.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	tools := []json.RawMessage{}
-	server, refusal := relay.Server(tenant, q.call.Server)
-	if refusal != nil {
-		return tools, nil
-	}
-	for _, tool := range answer.Tools {
-		if !relay.Offers(tenant, server, tool.Name) {
-			continue
-		}
-		descriptor, err := tool.Renamed(server.Offered(tool.Name))
-		if err != nil {
-			continue
-		}
-		tools = append(tools, descriptor)
-	}
-	return tools, nil
 }

@@ -50,6 +50,23 @@ type Answer struct {
 
 	isError bool
 	code    int64
+	tenant  *registry.Tenant // of an acquisition: the snapshot it was made with
+	server  *registry.Server
+}
+
+// Offered are the descriptors of an acquisition that callers are shown, under
+// their offered names, in the server's order.
+func (a Answer) Offered() []json.RawMessage {
+	shown := []json.RawMessage{}
+	for _, tool := range a.Tools {
+		if !offers(a.tenant, a.server, tool.Name) {
+			continue
+		}
+		if descriptor, err := tool.Renamed(a.server.Offered(tool.Name)); err == nil {
+			shown = append(shown, descriptor)
+		}
+	}
+	return shown
 }
 
 // policy: may they?
@@ -60,7 +77,7 @@ func (r *Relay) policy(ctx context.Context, c call.Call, t *trail) (plan, *call.
 		return p, &call.Refusal{Reason: call.PolicyUnavailable, Detail: "the registration could not be read", Err: err}
 	}
 	p.tenant = tenant
-	server, refusal := Server(tenant, c.Server)
+	server, refusal := find(tenant, c.Server)
 	if refusal != nil {
 		return p, refusal
 	}
@@ -78,8 +95,8 @@ func (r *Relay) policy(ctx context.Context, c call.Call, t *trail) (plan, *call.
 	return p, refusal
 }
 
-// Server finds a server of a tenant whose endpoint is among its allowed ones.
-func Server(tenant *registry.Tenant, name string) (*registry.Server, *call.Refusal) {
+// find gives a server of a tenant whose endpoint is among its allowed ones.
+func find(tenant *registry.Tenant, name string) (*registry.Server, *call.Refusal) {
 	server, ok := tenant.Servers[name]
 	if !ok {
 		return nil, call.Refuse(call.UnknownServer, "no server of that name is registered")
@@ -103,9 +120,9 @@ func target(tenant *registry.Tenant, server *registry.Server, tool string) polic
 	return asked
 }
 
-// Offers reports whether a tool is shown to callers. A tool whose own name is
+// offers reports whether a tool is shown to callers. A tool whose own name is
 // what another one is offered under could not be called, so it is not shown.
-func Offers(tenant *registry.Tenant, server *registry.Server, tool string) bool {
+func offers(tenant *registry.Tenant, server *registry.Server, tool string) bool {
 	if upstream, ok := server.Upstream(server.Offered(tool)); !ok || upstream != tool {
 		return false
 	}
@@ -221,7 +238,7 @@ func (r *Relay) list(ctx context.Context, p plan, request exchange.Request, t *t
 	}
 	tools, skips := catalog.Tools(raw, catalog.Bounds{Bytes: p.server.Limits.MaxDescriptorBytes, Name: registry.ToolName})
 	tools, refusal := catalog.Exact(tools, p.server.AllowedTools, p.server.UnexpectedTools == registry.UnexpectedHide)
-	return Answer{Tools: tools, Skips: skips, Facts: facts}, refusal
+	return Answer{Tools: tools, Skips: skips, Facts: facts, tenant: p.tenant, server: p.server}, refusal
 }
 
 func sessionKey(p plan) session.Key {
