@@ -92,6 +92,18 @@ type Operation string
 const (
 	OperationDiscover  Operation = "discover" // an acquisition: the relay reads a server's lists
 	OperationToolsCall Operation = "tools/call"
+	OperationClose     Operation = "close" // the relay ends an upstream session
+)
+
+// List names one of a server's lists.
+type List string
+
+// The lists. The zero List means tools.
+const (
+	ListTools     List = "tools"
+	ListResources List = "resources"
+	ListTemplates List = "resource_templates"
+	ListPrompts   List = "prompts"
 )
 
 // Call is one request of one caller to one server. Arguments are the bytes
@@ -102,7 +114,8 @@ type Call struct {
 	Principal   Principal
 	Operation   Operation
 	Server      string
-	Tool        string          // as offered to the agent; empty for discover
+	Tool        string          // as offered to the agent; empty for discover and close
+	List        List            // of discover: which list is read
 	Arguments   json.RawMessage // the agent's object, or nil for none
 	Meta        json.RawMessage // the agent's params._meta object, or nil
 	Face        Face
@@ -110,7 +123,7 @@ type Call struct {
 	Traceparent string // W3C trace context of the request, empty for none
 }
 
-// About names what the call is about in the audit trail: the tool, or "discover".
+// About names what the call is about in the audit trail: the tool, "discover" or "close".
 func (c Call) About() string {
 	if c.Operation == OperationToolsCall {
 		return c.Tool

@@ -36,6 +36,7 @@ const (
 	CodeInitialize         = -31008
 	CodeList               = -31009
 	CodeCall               = -31010
+	CodeProcess            = -31011
 )
 
 // The reasons. Their rows are in table.go.
@@ -68,6 +69,7 @@ const (
 	DeniedByRule       Reason = "denied_by_rule"
 	RuleAsks           Reason = "rule_asks"
 	EndpointNotAllowed Reason = "endpoint_not_allowed"
+	TooManyServers     Reason = "too_many_servers"
 	PolicyUnavailable  Reason = "policy_unavailable"
 	CredentialNoRule   Reason = "credential_no_rule"
 
@@ -77,6 +79,9 @@ const (
 	SecretUnavailable    Reason = "secret_unavailable"
 	SecretUnusable       Reason = "secret_unusable"
 	UpstreamUnauthorized Reason = "upstream_unauthorized"
+
+	ProcessFailed Reason = "process"
+	ProcessEnded  Reason = "process_ended"
 
 	DNS              Reason = "dns"
 	TooManyAddresses Reason = "too_many_addresses"
@@ -91,6 +96,7 @@ const (
 	NoIPv4           Reason = "no_ipv4"
 	Loop             Reason = "loop"
 
+	TooManyInFlight  Reason = "too_many_in_flight"
 	Connect          Reason = "connect"
 	TLS              Reason = "tls"
 	InitializeFailed Reason = "initialize_failed"
@@ -101,8 +107,10 @@ const (
 	ListTooLong    Reason = "list_too_long"
 	ToolMissing    Reason = "tool_missing"
 	ToolUnexpected Reason = "tool_unexpected"
+	ToolUnusable   Reason = "tool_unusable"
 
 	InputRequired    Reason = "input_required"
+	HeadersRefused   Reason = "headers_refused"
 	Redirect         Reason = "redirect"
 	HeadTimeout      Reason = "head_timeout"
 	CallTimeout      Reason = "call_timeout"

@@ -34,6 +34,7 @@ var table = []Row{
 	{RuleAsks, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "a rule asks for a person's consent and nobody is there to ask", true},
 	{EndpointNotAllowed, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "the server's endpoint is not among its allowed endpoints", true},
 	{CredentialNoRule, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "no rule lets the server's credential be used for it", false},
+	{TooManyServers, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "more servers are registered than one caller is offered", true},
 	{PolicyUnavailable, RefusedByPolicy, StagePolicy, ImpactNone, 503, CodePolicy, "the policy could not be read now", false},
 
 	{AuditUnavailable, NoAnswer, StageIntent, ImpactNone, 503, CodeIntent, "the call could not be recorded, so it was not made", false},
@@ -42,6 +43,9 @@ var table = []Row{
 	{SecretUnavailable, NoAnswer, StageCredential, ImpactNone, 503, CodeCredential, "the server's credential could not be read now", false},
 	{SecretUnusable, NoAnswer, StageCredential, ImpactNone, 502, CodeCredential, "the server's credential holds a byte that a header cannot carry", false},
 	{UpstreamUnauthorized, NoAnswer, StageCredential, ImpactNone, 502, CodeCredential, "the server rejected the relay's credential", false},
+
+	{ProcessFailed, NoAnswer, StageProcess, ImpactNone, 502, CodeProcess, "the server's process could not be started", false},
+	{ProcessEnded, NoAnswer, StageProcess, ImpactUnknown, 502, CodeProcess, "the server's process ended before it answered", false},
 
 	{DNS, NoAnswer, StageAddress, ImpactNone, 502, CodeAddress, "the server's name could not be resolved", false},
 	{TooManyAddresses, RefusedByAddress, StageAddress, ImpactNone, 502, CodeAddress, "the server's name has more than 16 addresses", false},
@@ -56,6 +60,7 @@ var table = []Row{
 	{NoIPv4, RefusedByAddress, StageAddress, ImpactNone, 502, CodeAddress, "the server has no IPv4 address", false},
 	{Loop, RefusedByAddress, StageAddress, ImpactNone, 508, CodeAddress, "the server is a relay that this request already passed", false},
 
+	{TooManyInFlight, NoAnswer, StageConnect, ImpactNone, 503, CodeConnect, "too many calls to the server are in flight", false},
 	{Connect, NoAnswer, StageConnect, ImpactNone, 502, CodeConnect, "the server could not be connected to", false},
 	{TLS, NoAnswer, StageTLS, ImpactNone, 502, CodeTLS, "the TLS handshake with the server failed", false},
 	{InitializeFailed, NoAnswer, StageInitialize, ImpactNone, 502, CodeInitialize, "the server did not complete the MCP handshake", false},
@@ -66,8 +71,10 @@ var table = []Row{
 	{ListTooLong, NoAnswer, StageList, ImpactNone, 502, CodeList, "the server's list is longer than its bound", false},
 	{ToolMissing, NoAnswer, StageList, ImpactNone, 502, CodeList, "the server lacks a tool that its registration names", false},
 	{ToolUnexpected, NoAnswer, StageList, ImpactNone, 502, CodeList, "the server has a tool that its registration does not name", false},
+	{ToolUnusable, NoAnswer, StageList, ImpactNone, 502, CodeList, "the server's description of the tool is unusable", false},
 
 	{InputRequired, NoAnswer, StageCall, ImpactUnknown, 502, CodeCall, "the server asks for input that the relay does not pass on", false},
+	{HeadersRefused, NoAnswer, StageCall, ImpactNone, 502, CodeCall, "the server refused the headers that repeat the request", false},
 	{Redirect, Redirected, StageCall, ImpactUnknown, 502, CodeCall, "the server answered with a redirect, which the relay never follows", false},
 	{HeadTimeout, NoAnswer, StageCall, ImpactUnknown, 504, CodeCall, "the server did not begin to answer in time", false},
 	{CallTimeout, NoAnswer, StageCall, ImpactUnknown, 504, CodeCall, "the server did not answer in time", false},
