@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -9,6 +10,11 @@ import (
 	"mcprelay/shared/session"
 	"mcprelay/shared/wire"
 )
+
+// ErrUndescribed says that the server is modern and that the tool's
+// description was not looked up ([Request.Described]): nothing of the agent's
+// request was sent, and it may be asked again.
+var ErrUndescribed = errors.New("the tool's description is needed and was not looked up")
 
 // Call asks the server to run r.Tool. Its error is a [*call.Refusal]; the
 // reply's Facts are filled either way.

@@ -22,15 +22,28 @@ type Request struct {
 	// Authorize sets the credential's headers; nil for none. It is asked for
 	// every POST and must not keep the header.
 	Authorize func(http.Header)
-	Session   session.Key // of the caller's session, must be set
-	Origin    session.Key // of the server's era verdict, must be set
+	Session   session.Key   // of the caller's session, must be set
+	Origin    session.Key   // of the server's era verdict, must be set
+	Owner     session.Owner // saved with a session that this request opens
 	Operation call.Operation
 	Tool      string          // the upstream's own name, for tools/call
+	List      call.List       // which list [Exchange.List] reads; tools where empty
 	Arguments json.RawMessage // the agent's object, sent as these bytes; nil for none
 	Meta      json.RawMessage // the agent's params._meta, or nil
+	// Described says that the tool's description was looked up, and Params what
+	// it says: which arguments a modern server wants in headers too. See
+	// [ErrUndescribed].
+	Described bool
+	Params    []wire.Param
+	// Traceparent goes into _meta.traceparent where the agent's _meta has none.
+	// One that is not of the form of W3C Trace Context is dropped.
+	Traceparent string
 	// Open bounds reaching the server and the handshake; 0 leaves it to ctx.
 	// The call as a whole is bounded by ctx alone.
-	Open   time.Duration
+	Open time.Duration
+	// Close bounds telling the server that a session ends or that a request is
+	// cancelled; 0 means [DefaultClose].
+	Close  time.Duration
 	Limits Limits
 	// Progress is given the params of each notifications/progress as it comes,
 	// on the caller's goroutine; the bytes are valid during the call only. Nil
@@ -43,16 +56,27 @@ type Request struct {
 // Limits bounds what a server may send. A zero field means its default.
 type Limits struct {
 	ResultBytes int64 // decoded bytes of one reply, events and all; 1 MiB
+	FrameBytes  int64 // the data of one event of a stream; 1 MiB
 	Pages       int   // pages of a list; 10
-	Items       int   // tools of a list; 64
+	Items       int   // items of a list; 64
+	// ConnectRetries is how often connecting is tried again; 0 means 1, less
+	// than 0 never. Backoff is waited before each.
+	ConnectRetries int
+	Backoff        time.Duration // 250 ms
 }
 
 // The defaults of [Limits] (FEATURES 13).
 const (
-	DefaultResultBytes = 1 << 20
-	DefaultPages       = 10
-	DefaultItems       = 64
+	DefaultResultBytes    = 1 << 20
+	DefaultFrameBytes     = 1 << 20
+	DefaultPages          = 10
+	DefaultItems          = 64
+	DefaultConnectRetries = 1
+	DefaultBackoff        = 250 * time.Millisecond
 )
+
+// DefaultClose is the default of [Request.Close] (FEATURES 13).
+const DefaultClose = 2 * time.Second
 
 // withDefaults fills the fields that were left zero.
 func (l Limits) withDefaults() Limits {
@@ -97,6 +121,8 @@ type Facts struct {
 
 	ServerRequests int // what the server asked of the relay: counted, never answered
 	Notifications  int
+
+	Cancelled bool // the server was told that the request is cancelled
 }
 
 // What a call did about the session (MCP 2025-11-25 and older).
