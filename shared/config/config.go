@@ -20,7 +20,8 @@ import (
 
 // Options relaxes what a registration may say.
 type Options struct {
-	Loopback bool // endpoints spelled as loopback are legal, http included
+	Loopback  bool // endpoints spelled as loopback are legal, http included
+	Processes bool // servers that are child processes are legal: a local relay
 }
 
 // Config is a config file that was read and found usable.

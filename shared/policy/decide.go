@@ -10,7 +10,10 @@ import (
 type Target struct {
 	Server       string
 	ReversedHost string // the host, last label first
+	Process      bool   // a child process, which has no host
 	Tool         string // the upstream's own name; empty for the server itself
+	Resource     string // the upstream's URI or URI template, for Offers
+	Prompt       string // the upstream's own name, for Offers
 	References   []Reference
 	Effect       call.Effect
 }
@@ -61,7 +64,7 @@ func Offers(r Rules, t Target) bool {
 // server itself.
 func decidable(op call.Operation, tool string) bool {
 	switch op {
-	case call.OperationDiscover:
+	case call.OperationDiscover, call.OperationClose:
 		return true
 	case call.OperationToolsCall:
 		return tool != ""

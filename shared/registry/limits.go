@@ -10,10 +10,15 @@ import (
 type Limits struct {
 	StartupTimeout     time.Duration
 	RequestTimeout     time.Duration
+	CloseTimeout       time.Duration // of ending a session, a cancelled call or a process
+	MaxFrameBytes      int64         // of one event of a stream, or line of a process
 	MaxResultBytes     int64
 	MaxDescriptorBytes int64 // of one tool
 	MaxToolPages       int
 	MaxTools           int
+	MaxInFlight        int           // calls of one process of the relay at a time
+	ReconnectAttempts  int           // beyond the first, while nothing was sent
+	Backoff            time.Duration // before each of them
 }
 
 // Limit is one bound that a registration may set: what holds where it is
@@ -33,10 +38,15 @@ func ServerLimits() []Limit {
 	return []Limit{
 		{"startup_timeout_ms", 10_000, 1, 30_000, func(l *Limits, n int64) { l.StartupTimeout = milliseconds(n) }},
 		{"request_timeout_ms", 60_000, 1, 600_000, func(l *Limits, n int64) { l.RequestTimeout = milliseconds(n) }},
+		{"close_timeout_ms", 2_000, 1, 10_000, func(l *Limits, n int64) { l.CloseTimeout = milliseconds(n) }},
+		{"max_frame_bytes", mebibyte, 1, 5 * mebibyte, func(l *Limits, n int64) { l.MaxFrameBytes = n }},
 		{"max_result_bytes", mebibyte, 1, 5 * mebibyte, func(l *Limits, n int64) { l.MaxResultBytes = n }},
 		{"max_descriptor_bytes", mebibyte / 4, 1, mebibyte, func(l *Limits, n int64) { l.MaxDescriptorBytes = n }},
 		{"max_tool_pages", 10, 1, 100, func(l *Limits, n int64) { l.MaxToolPages = int(n) }},
 		{"max_tools", 64, 1, 512, func(l *Limits, n int64) { l.MaxTools = int(n) }},
+		{"max_in_flight", 8, 1, 64, func(l *Limits, n int64) { l.MaxInFlight = int(n) }},
+		{"reconnect_attempts", 1, 0, 3, func(l *Limits, n int64) { l.ReconnectAttempts = int(n) }},
+		{"backoff_ms", 250, 0, 5_000, func(l *Limits, n int64) { l.Backoff = milliseconds(n) }},
 	}
 }
 

@@ -37,9 +37,32 @@ type Server struct {
 	BudgetClasses    map[string]string
 	PolicyMetadata   map[string]json.RawMessage
 	Networks         []netip.Prefix // private networks; empty for public addresses only
+	TLS              secret.TLSRefs // a private CA, a client certificate
+	IPv6             bool           // IPv6 addresses are dialled too
+	Process          *Process       // nil for a server that is reached by its endpoint
 	Limits           Limits
 	Description      string
 	UnexpectedTools  string // UnexpectedFail or UnexpectedHide
+}
+
+// Process is how a server that is a child process is started. Such a server
+// has no endpoint, no networks and no TLS.
+type Process struct {
+	Command string
+	Args    []string          // hold no secrets
+	Env     map[string]string // variable -> reference; the same as Auth.Environment
+}
+
+// References lists the secrets that s uses, each once: those of its
+// credential, of its TLS settings and of its process.
+func (s *Server) References() []string {
+	refs := s.Auth.References()
+	for _, ref := range s.TLS.References() {
+		if !slices.Contains(refs, ref) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
 }
 
 // Offered is the name that the tool upstream is offered under.

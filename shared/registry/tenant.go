@@ -21,6 +21,13 @@ const (
 	ArgumentsNone    = "none"
 )
 
+// How many servers are offered to one caller (max_servers): what holds where a
+// tenant is silent, and the hard cap.
+const (
+	DefaultMaxServers = 8
+	CapMaxServers     = 64
+)
+
 // Settings are a tenant's choices. The zero Settings is unusable; see
 // [DefaultSettings].
 type Settings struct {
@@ -28,11 +35,12 @@ type Settings struct {
 	AuditFinal      string
 	AuditArguments  string
 	ExplainRefusals bool // agents are told which rule refused them
+	MaxServers      int  // offered to one caller
 }
 
 // DefaultSettings are the settings of a tenant that made no choice.
 func DefaultSettings() Settings {
-	return Settings{AuditIntent: IntentWrites, AuditFinal: FinalBefore, AuditArguments: ArgumentsPreview}
+	return Settings{AuditIntent: IntentWrites, AuditFinal: FinalBefore, AuditArguments: ArgumentsPreview, MaxServers: DefaultMaxServers}
 }
 
 // Tenant is everything one tenant registered, checked as a whole.

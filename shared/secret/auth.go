@@ -1,6 +1,9 @@
 package secret
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // Type says how a server's credential is sent.
 type Type string
@@ -10,6 +13,8 @@ const (
 	TypeNone    Type = "none"
 	TypeBearer  Type = "bearer"  // Authorization: Bearer <value>
 	TypeHeaders Type = "headers" // the value alone, in headers of the operator's choice
+
+	TypeEnvironment Type = "environment" // the value alone, in variables of a child process
 )
 
 // Header puts the secret Ref into the header named As.
@@ -22,6 +27,8 @@ type Header struct {
 type Auth struct {
 	Type    Type
 	Headers []Header // of bearer exactly one, As "Authorization"
+
+	Environment map[string]string // of environment: variable -> reference
 }
 
 // Bearer is the auth of type bearer with the secret ref.
@@ -29,13 +36,26 @@ func Bearer(ref string) Auth {
 	return Auth{Type: TypeBearer, Headers: []Header{{As: authorization, Ref: ref}}}
 }
 
-// References lists the secrets that a uses, each once, in order.
+// References lists the secrets that a uses, each once: of headers in their
+// order, of an environment in the order of the variables.
 func (a Auth) References() []string {
 	var refs []string
 	for _, h := range a.Headers {
-		if !slices.Contains(refs, h.Ref) {
-			refs = append(refs, h.Ref)
+		refs = append(refs, h.Ref)
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Environment)) {
+		refs = append(refs, a.Environment[name])
+	}
+	return unique(refs...)
+}
+
+// unique drops empty references and repetitions.
+func unique(refs ...string) []string {
+	var all []string
+	for _, ref := range refs {
+		if ref != "" && !slices.Contains(all, ref) {
+			all = append(all, ref)
 		}
 	}
-	return refs
+	return all
 }
