@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"time"
 
@@ -58,7 +57,7 @@ func openLocal(f flags, c *config.Config, o localOptions) (*localRelay, error) {
 	l.app, err = app.New(app.Options{
 		Registry: app.FileRegistry{Registration: c.Tenant},
 		Tokens:   store, Callers: callers, Sessions: store, Recorder: store, Secrets: store.Secret,
-		Log:      slog.New(slog.NewJSONHandler(o.log, nil)),
+		Log:      o.log,
 		Loopback: f.loopback, LocalHosts: o.localHosts, OwnHosts: o.ownHosts,
 	})
 	if err != nil {

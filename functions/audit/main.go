@@ -20,7 +20,7 @@ func main() {
 	lambda.Start(event.Batch(func(ctx context.Context, r events.DynamoDBEventRecord) error {
 		record, err := dynamo.FromStream(r.Change.NewImage)
 		if err == nil {
-			err = audit.Publish(ctx, os.Stdout, record)
+			err = audit.Publish(os.Stdout, record)
 		}
 		if err != nil {
 			failures.ErrorContext(ctx, "a record was not published", "event", r.EventID, "error", err.Error())

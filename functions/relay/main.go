@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"log"
-	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -25,14 +24,14 @@ func main() {
 		log.Fatal("relay: an AWS configuration with a region, RELAY_REGISTRY_TABLE, RELAY_STATE_TABLE and RELAY_AUDIT_TABLE must be set")
 	}
 	tables.DynamoDB, tables.Secrets = dynamo.Clients(sdk)
-	store, lines := dynamo.New(tables), slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	store := dynamo.New(tables)
 	relay, err := app.New(app.Options{
 		Registry: app.NewStoredRegistry(store, config.Options{}, time.Now),
-		Tokens:   store, Sessions: store, Recorder: store, Secrets: store.Secret, Log: lines,
+		Tokens:   store, Sessions: store, Recorder: store, Secrets: store.Secret, Log: os.Stdout,
 		OwnHosts: strings.FieldsFunc(os.Getenv("RELAY_OWN_HOSTS"), func(c rune) bool { return c == ',' || c == ' ' }),
 	})
 	if err != nil {
 		log.Fatal("relay: ", err)
 	}
-	lambda.Start(event.Handler(relay.Handler(), event.Options{Log: lines, Refuse: relay.Refuse}))
+	lambda.Start(event.Handler(relay.Handler(), event.Options{Log: relay.Log(), Refuse: relay.Refuse}))
 }

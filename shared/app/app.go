@@ -10,12 +10,14 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/oklog/ulid/v2"
 
+	"mcprelay/shared/audit"
 	"mcprelay/shared/auth"
 	"mcprelay/shared/call"
 	"mcprelay/shared/egress"
@@ -40,7 +42,7 @@ type Options struct {
 	Sessions exchange.Sessions
 	Recorder relay.Recorder
 	Secrets  secret.Reader
-	Log      *slog.Logger     // nil: discarded
+	Log      io.Writer        // of JSON lines; nil: discarded
 	Now      func() time.Time // nil: time.Now
 	// Loopback makes endpoints that are spelled as loopback reachable. It is
 	// set by a command's flag or a test, never by configuration.
@@ -56,6 +58,7 @@ type App struct {
 	relay *relay.Relay
 	front *front.Front
 	guard *egress.Guard
+	log   *slog.Logger
 }
 
 // New wires an app.
@@ -66,9 +69,8 @@ func New(o Options) (*App, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	lines := audit.NewLog(o.Log)
+	log := slog.New(slog.NewJSONHandler(lines, nil))
 	guard := egress.New(egress.Config{Loopback: o.Loopback, OwnHosts: o.OwnHosts, Now: o.Now})
 	pipeline := relay.New(relay.Config{
 		Registry: o.Registry,
@@ -76,7 +78,8 @@ func New(o Options) (*App, error) {
 		Guard:    guard,
 		Exchange: exchange.New(exchange.Config{Guard: guard, Sessions: o.Sessions, Now: o.Now, Name: Name, Version: Version}),
 		Recorder: o.Recorder,
-		Log:      o.Log,
+		Lines:    lines,
+		Log:      log,
 		Now:      o.Now,
 	})
 	authenticator := auth.New(auth.Options{Tokens: o.Tokens, Callers: o.Callers, Now: o.Now})
@@ -89,7 +92,7 @@ func New(o Options) (*App, error) {
 		NewID:        NewID,
 		LocalHosts:   o.LocalHosts,
 	})
-	return &App{relay: pipeline, front: agents, guard: guard}, nil
+	return &App{relay: pipeline, front: agents, guard: guard, log: log}, nil
 }
 
 // Refuse answers for a request that never became one, see [front.Front.Refuse].
@@ -99,6 +102,9 @@ func (a *App) Refuse(w http.ResponseWriter, r *http.Request, refusal *call.Refus
 
 // Handler is the agents' HTTP surface.
 func (a *App) Handler() http.Handler { return a.front }
+
+// Log is where the app logs, for what else its program has to say.
+func (a *App) Log() *slog.Logger { return a.log }
 
 // Relay is the pipeline behind it, for the operator's command.
 func (a *App) Relay() *relay.Relay { return a.relay }

@@ -1,7 +1,6 @@
 package audit_test
 
 import (
-	"log/slog"
 	"os"
 	"testing"
 	"time"
@@ -17,7 +16,7 @@ func BenchmarkLog(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer sink.Close()
-	log := slog.New(slog.NewJSONHandler(sink, nil))
+	log := audit.NewLog(sink)
 	r := audit.Begin(theCall())
 	r.Decide("search", call.Decision{Verdict: call.Allow, Rule: "mcp.docs.tool.*", Effect: call.EffectRead})
 	r.Host, r.Address, r.Status, r.Posts, r.Era, r.ProtocolVersion = "mcp.example.com", "93.184.216.34:443", 200, 1, "modern", "2026-07-28"
@@ -26,6 +25,6 @@ func BenchmarkLog(b *testing.B) {
 	r.Finish(r.Time.Add(time.Millisecond))
 	b.ReportAllocs()
 	for b.Loop() {
-		audit.Log(b.Context(), log, r)
+		_ = log.Record(&r)
 	}
 }

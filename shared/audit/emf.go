@@ -2,10 +2,8 @@ package audit
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
 
 	"mcprelay/shared/call"
 )
@@ -17,15 +15,17 @@ const Namespace = "mcprelay"
 // canonical line and, for a final, a line of embedded metrics (CloudWatch
 // embedded metric format). An intent has no outcome yet, so it is not counted.
 // A record that is published twice gives the same bytes.
-func Publish(ctx context.Context, w io.Writer, r Record) error {
-	var lines bytes.Buffer
-	Log(ctx, slog.New(slog.NewJSONHandler(&lines, nil)), r)
+func Publish(w io.Writer, r Record) error {
+	var out bytes.Buffer
+	if err := NewLog(&out).Record(&r); err != nil {
+		return err
+	}
 	if r.State == StateFinal {
-		if err := json.NewEncoder(&lines).Encode(metrics(r)); err != nil {
+		if err := json.NewEncoder(&out).Encode(metrics(r)); err != nil {
 			return err
 		}
 	}
-	_, err := w.Write(lines.Bytes())
+	_, err := w.Write(out.Bytes())
 	return err
 }
 

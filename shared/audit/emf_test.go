@@ -2,7 +2,6 @@ package audit_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -30,7 +29,7 @@ func ended() audit.Record {
 func published(t *testing.T, r audit.Record) (lines []string, writes int) {
 	t.Helper()
 	var out counting
-	if err := audit.Publish(context.Background(), &out, r); err != nil {
+	if err := audit.Publish(&out, r); err != nil {
 		t.Fatalf("publishing: %v", err)
 	}
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"), out.writes
@@ -128,7 +127,7 @@ func TestPublishingTwiceGivesTheSameBytes(t *testing.T) {
 }
 
 func TestALineThatCannotBeWrittenIsAnError(t *testing.T) {
-	if err := audit.Publish(context.Background(), broken{}, ended()); err == nil {
+	if err := audit.Publish(broken{}, ended()); err == nil {
 		t.Error("a lost line was reported as published")
 	}
 }

@@ -1,89 +1,62 @@
 package audit
 
 import (
-	"context"
-	"log/slog"
-	"time"
+	"io"
+	"sync"
 )
 
 // Message is the msg of every canonical line.
 const Message = "call"
 
-// Log writes the canonical line of a record: one JSON object a call with
-// fixed keys, which are the JSON names of [Record]'s fields. Optional keys are
-// left out when empty. An intent line differs by its state only.
-func Log(ctx context.Context, log *slog.Logger, r Record) {
-	level := slog.LevelInfo
-	if !log.Enabled(ctx, level) {
-		return
-	}
-	attrs := make([]slog.Attr, 0, 40)
-	attrs = append(attrs,
-		slog.String("state", string(r.State)),
-		slog.String("call_id", r.CallID),
-		slog.String("tenant", r.Tenant),
-		slog.String("time", r.Time.UTC().Format(time.RFC3339Nano)),
-		slog.String("agent", r.Agent),
-		slog.String("server", r.Server),
-		slog.String("tool", r.Tool),
-		slog.String("about", r.About),
-		slog.String("policy", string(r.Policy)),
-		slog.String("rule", r.Rule),
-		slog.String("decision", string(r.Decision)),
-		slog.String("outcome", string(r.Outcome)),
-		slog.String("reason", string(r.Reason)),
-		slog.Float64("duration_ms", r.DurationMS),
-	)
-	attrs = append(attrs, texts(r)...)
-	attrs = append(attrs, numbers(r)...)
-	// The line's only time is the record's: a zero time leaves out the log's own.
-	line := slog.NewRecord(time.Time{}, level, Message, 0)
-	line.AddAttrs(attrs...)
-	_ = log.Handler().Handle(ctx, line) // a log that cannot be written has nowhere to say so
+const linePrefix = `{"level":"INFO","msg":"` + Message + `",`
+
+// maxKeptLine is the largest buffer that is kept for the next line, in bytes:
+// a line has about 700, one with a long detail and a preview 2,000.
+const maxKeptLine = 8 << 10
+
+// Log is where lines go: the canonical ones, and as an [io.Writer] whatever
+// else the program logs. Every line is one write, and no two are written at
+// once, so that none is torn.
+type Log struct {
+	mu   sync.Mutex
+	w    io.Writer
+	line []byte
 }
 
-func texts(r Record) []slog.Attr {
-	attrs := make([]slog.Attr, 0, 20)
-	for _, field := range [...]struct{ key, value string }{
-		{"kind", string(r.Kind)}, {"key_id", r.KeyID}, {"face", string(r.Face)},
-		{"operation", string(r.Operation)}, {"run", r.Run}, {"traceparent", r.Traceparent},
-		{"tool_effect", string(r.ToolEffect)}, {"budget_class", r.BudgetClass}, {"stage", string(r.Stage)}, {"effect", string(r.Effect)},
-		{"detail", r.Detail}, {"host", r.Host}, {"address", r.Address}, {"era", r.Era},
-		{"protocol_version", r.ProtocolVersion}, {"session", r.Session}, {"location", r.Location}, {"challenge", r.Challenge},
-		{"arguments_preview", r.ArgumentsPreview}, {"arguments_digest", r.ArgumentsDigest},
-	} {
-		if field.value != "" {
-			attrs = append(attrs, slog.String(field.key, field.value))
-		}
+// NewLog makes a log over w; nil discards every line.
+func NewLog(w io.Writer) *Log { return &Log{w: w} }
+
+// Record writes the canonical line of a record: one JSON object a call with
+// fixed keys, which are the JSON names of [Record]'s fields. An intent's line
+// differs by its state only. The error is the writer's.
+func (l *Log) Record(r *Record) error {
+	if l.w == nil {
+		return nil
 	}
-	if len(r.Reasons) > 0 {
-		attrs = append(attrs, slog.Any("reasons", r.Reasons))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	line := append(appendLine(l.line[:0], r), '\n')
+	if l.line = line; cap(line) > maxKeptLine {
+		l.line = nil
 	}
-	if len(r.PolicyMetadata) > 0 {
-		attrs = append(attrs, slog.Any("policy_metadata", r.PolicyMetadata))
-	}
-	if len(r.Secrets) > 0 {
-		attrs = append(attrs, slog.Any("secrets", r.Secrets))
-	}
-	if r.SecretRenewed {
-		attrs = append(attrs, slog.Bool("secret_renewed", true))
-	}
-	return attrs
+	_, err := l.w.Write(line)
+	return err
 }
 
-func numbers(r Record) []slog.Attr {
-	attrs := make([]slog.Attr, 0, 8)
-	for _, field := range [...]struct {
-		key   string
-		value int64
-	}{
-		{"arguments_bytes", int64(r.ArgumentsBytes)}, {"status", int64(r.Status)}, {"posts", int64(r.Posts)},
-		{"server_requests", int64(r.ServerRequests)}, {"masked", int64(r.Masked)},
-		{"bytes_out", r.BytesOut}, {"bytes_in", r.BytesIn}, {"rpc_code", r.RPCCode},
-	} {
-		if field.value != 0 {
-			attrs = append(attrs, slog.Int64(field.key, field.value))
-		}
+// Write writes a line of another kind.
+func (l *Log) Write(line []byte) (int, error) {
+	if l.w == nil {
+		return len(line), nil
 	}
-	return attrs
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(line)
+}
+
+// appendLine appends the canonical line without its line break.
+func appendLine(dst []byte, r *Record) []byte {
+	dst = append(dst, linePrefix...)
+	start := len(dst)
+	dst = r.AppendJSON(dst)
+	return append(dst[:start], dst[start+1:]...) // one object, so one brace
 }

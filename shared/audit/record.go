@@ -30,30 +30,34 @@ type SecretUse struct {
 }
 
 // Record is one call in the audit trail. Durations are in milliseconds,
-// sizes in bytes, times in UTC.
+// sizes in bytes, times in UTC. The keys that a reader of the trail sorts and
+// filters by come first and are always there; the others are left out when
+// empty.
 type Record struct {
-	State  State  `json:"state"`
-	CallID string `json:"call_id"`
-	Tenant string `json:"tenant"`
+	State      State              `json:"state"`
+	CallID     string             `json:"call_id"`
+	Tenant     string             `json:"tenant"`
+	Time       time.Time          `json:"time"`
+	Agent      string             `json:"agent"`
+	Server     string             `json:"server"`
+	Tool       string             `json:"tool"`
+	About      string             `json:"about"`
+	Policy     call.PolicyVerdict `json:"policy"`
+	Rule       string             `json:"rule"`
+	Decision   call.Verdict       `json:"decision"`
+	Outcome    call.Outcome       `json:"outcome"`
+	Reason     call.Reason        `json:"reason"`
+	DurationMS float64            `json:"duration_ms"`
 
-	Time        time.Time      `json:"time"`
-	Agent       string         `json:"agent"`
 	Kind        call.Kind      `json:"kind,omitempty"`
 	KeyID       string         `json:"key_id,omitempty"`
 	Face        call.Face      `json:"face,omitempty"`
 	Operation   call.Operation `json:"operation,omitempty"`
-	Server      string         `json:"server,omitempty"`
-	Tool        string         `json:"tool,omitempty"`
-	About       string         `json:"about,omitempty"`
 	Run         string         `json:"run,omitempty"`
 	Traceparent string         `json:"traceparent,omitempty"`
 
-	Policy     call.PolicyVerdict `json:"policy"`
-	Rule       string             `json:"rule,omitempty"`
-	Decision   call.Verdict       `json:"decision,omitempty"`
-	Reasons    []string           `json:"reasons,omitempty"`
-	ToolEffect call.Effect        `json:"tool_effect,omitempty"`
-
+	Reasons        []string        `json:"reasons,omitempty"`
+	ToolEffect     call.Effect     `json:"tool_effect,omitempty"`
 	BudgetClass    string          `json:"budget_class,omitempty"`
 	PolicyMetadata json.RawMessage `json:"policy_metadata,omitempty"` // of the tool, as registered, at most 1 KiB
 
@@ -61,14 +65,12 @@ type Record struct {
 	ArgumentsPreview string `json:"arguments_preview,omitempty"`
 	ArgumentsDigest  string `json:"arguments_digest,omitempty"`
 
-	Outcome call.Outcome `json:"outcome,omitempty"`
-	Reason  call.Reason  `json:"reason,omitempty"`
-	Stage   call.Stage   `json:"stage,omitempty"`
-	Effect  call.Impact  `json:"effect,omitempty"`
-	Detail  string       `json:"detail,omitempty"`
+	Stage  call.Stage  `json:"stage,omitempty"`
+	Effect call.Impact `json:"effect,omitempty"`
+	Detail string      `json:"detail,omitempty"`
 
 	Host            string      `json:"host,omitempty"`
-	Address         string      `json:"address,omitempty"`
+	Address         string      `json:"address,omitempty"` // of the server; of a child process its number
 	Status          int         `json:"status,omitempty"`
 	Era             string      `json:"era,omitempty"`
 	ProtocolVersion string      `json:"protocol_version,omitempty"`
@@ -77,13 +79,28 @@ type Record struct {
 	Location        string      `json:"location,omitempty"`  // host of a redirect
 	Challenge       string      `json:"challenge,omitempty"` // WWW-Authenticate of the upstream
 	ServerRequests  int         `json:"server_requests,omitempty"`
+	CancelSent      bool        `json:"cancel_sent,omitempty"` // the server was told that nobody waits any more
 	Secrets         []SecretUse `json:"secrets,omitempty"`
 	SecretRenewed   bool        `json:"secret_renewed,omitempty"`
 	Masked          int         `json:"masked,omitempty"`
 	BytesOut        int64       `json:"bytes_out,omitempty"`
 	BytesIn         int64       `json:"bytes_in,omitempty"`
 	RPCCode         int64       `json:"rpc_code,omitempty"`
-	DurationMS      float64     `json:"duration_ms"`
+
+	List    call.List `json:"list,omitempty"`    // of an acquisition: which list was read
+	Items   int       `json:"items,omitempty"`   // of an acquisition: how many were usable
+	Skipped int       `json:"skipped,omitempty"` // and how many were not
+	Skips   []Skip    `json:"skips,omitempty"`   // the first [MaxSkips] of those
+}
+
+// MaxSkips bounds the descriptors that a record names, so that a server with
+// hundreds of odd ones cannot blow it up.
+const MaxSkips = 8
+
+// Skip is an item of a server's list that was left out, and why.
+type Skip struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
 }
 
 // Filter selects records of one tenant, newest first. Empty fields select

@@ -5,12 +5,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"reflect"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 
 	"mcprelay/shared/audit"
 	"mcprelay/shared/call"
@@ -39,7 +44,10 @@ func full(t *testing.T) audit.Record {
 			case reflect.Uint8:
 				field.Set(reflect.ValueOf(json.RawMessage(`{"owner":"docs"}`)))
 			default:
-				field.Set(reflect.ValueOf([]audit.SecretUse{{Ref: "docs", Version: "7"}}))
+				field.Set(reflect.MakeSlice(field.Type(), 1, 1))
+				item := field.Index(0)
+				item.Field(0).SetString("docs")
+				item.Field(1).SetString("7")
 			}
 		case reflect.Struct:
 			field.Set(reflect.ValueOf(time.Date(2026, 11, 30, 1, 2, 3, 0, time.UTC)))
@@ -53,7 +61,7 @@ func full(t *testing.T) audit.Record {
 func TestTheLogLineHasTheNamesOfTheRecord(t *testing.T) {
 	r := full(t)
 	var out bytes.Buffer
-	audit.Log(t.Context(), slog.New(slog.NewJSONHandler(&out, nil)), r)
+	mustLog(t, &out, r)
 	var line, record map[string]any
 	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
 		t.Fatal(err)
@@ -80,7 +88,7 @@ func TestTheLogLineHasTheNamesOfTheRecord(t *testing.T) {
 
 func TestTheLogLineAlwaysHasItsFixedKeys(t *testing.T) {
 	var out bytes.Buffer
-	audit.Log(t.Context(), slog.New(slog.NewJSONHandler(&out, nil)), audit.Record{})
+	mustLog(t, &out, audit.Record{})
 	for _, key := range []string{"call_id", "time", "agent", "server", "tool", "about", "policy", "rule", "decision", "outcome", "reason", "duration_ms"} {
 		if !strings.Contains(out.String(), `"`+key+`":`) {
 			t.Errorf("line %s lacks %s", out.String(), key)
@@ -88,11 +96,85 @@ func TestTheLogLineAlwaysHasItsFixedKeys(t *testing.T) {
 	}
 }
 
-func TestADisabledLogCostsNothing(t *testing.T) {
-	log := slog.New(slog.DiscardHandler)
-	r := audit.Record{CallID: "1"}
-	if got := testing.AllocsPerRun(100, func() { audit.Log(t.Context(), log, r) }); got != 0 {
-		t.Errorf("got %v allocations, want 0", got)
+func TestALineAllocatesNothing(t *testing.T) {
+	r := full(t)
+	for name, w := range map[string]io.Writer{"discarded": nil, "written": new(forgetful)} {
+		log := audit.NewLog(w)
+		if got := testing.AllocsPerRun(100, func() { _ = log.Record(&r) }); got != 0 {
+			t.Errorf("%s: got %v allocations, want 0", name, got)
+		}
+	}
+}
+
+// forgetful is a log that nobody keeps.
+type forgetful struct{}
+
+func (*forgetful) Write(p []byte) (int, error) { return len(p), nil }
+
+func mustLog(t *testing.T, w io.Writer, r audit.Record) {
+	t.Helper()
+	if err := audit.NewLog(w).Record(&r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// torn notices writes that are not whole lines.
+type torn struct{ lines atomic.Int64 }
+
+func (l *torn) Write(p []byte) (int, error) {
+	if bytes.Count(p, []byte("\n")) == 1 && p[len(p)-1] == '\n' {
+		l.lines.Add(1)
+	}
+	return len(p), nil
+}
+
+func TestLinesOfEveryKindAreWholeWrites(t *testing.T) {
+	var out torn
+	log := audit.NewLog(&out)
+	other := slog.New(slog.NewJSONHandler(log, nil))
+	var writers sync.WaitGroup
+	for range 8 {
+		writers.Go(func() {
+			for range 50 {
+				_ = log.Record(&audit.Record{CallID: "1", Detail: "a\nb"})
+				other.Info("failed", "error", "a\nb")
+			}
+		})
+	}
+	writers.Wait()
+	if got := out.lines.Load(); got != 800 {
+		t.Errorf("got %d whole lines, want 800", got)
+	}
+}
+
+func TestTextsOfEveryKindComeBack(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain": "plain", "<&>": "<&>", `"\`: `"\`, "a\x00\x1f\x7f\n\r\tb": "a\x00\x1f\x7f\n\r\tb", "é\u2028\u2029😀": "é\u2028\u2029😀",
+		"a\xffb\xc3": "a\uFFFDb\uFFFD",
+	} {
+		var back audit.Record
+		text := (&audit.Record{Detail: in}).AppendJSON(nil)
+		if err := json.Unmarshal(text, &back); err != nil || back.Detail != want {
+			t.Errorf("%q: got %q, %v from %s", in, back.Detail, err, text)
+		}
+		if bytes.ContainsAny(text, "\x00\x1f\x7f\n\r\t\u2028\u2029") || !utf8.Valid(text) {
+			t.Errorf("%q: a raw control character in %s", in, text)
+		}
+	}
+}
+
+func TestARecordComesBackWhole(t *testing.T) {
+	want := full(t)
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got audit.Record
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("a record through JSON (-want +got):\n%s", diff)
 	}
 }
 

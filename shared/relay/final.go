@@ -138,5 +138,5 @@ func (r *Relay) write(ctx context.Context, record audit.Record) {
 		r.Log.LogAttrs(ctx, slog.LevelError, "final_unwritten", slog.String("call_id", record.CallID), slog.String("error", err.Error()))
 		r.refused.unwritten.Add(1)
 	}
-	audit.Log(ctx, r.Log, record)
+	_ = r.Lines.Record(&record) // a log that cannot be written has nowhere to say so
 }

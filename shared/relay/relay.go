@@ -42,7 +42,8 @@ type Config struct {
 	Guard    *egress.Guard
 	Exchange *exchange.Exchange
 	Recorder Recorder
-	Log      *slog.Logger
+	Lines    *audit.Log   // of the canonical lines
+	Log      *slog.Logger // of what failed inside the relay
 	Now      func() time.Time
 }
 

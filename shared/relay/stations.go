@@ -135,7 +135,9 @@ func (r *Relay) intent(ctx context.Context, p plan, t *trail) *call.Refusal {
 	record := t.record
 	record.State = audit.StateIntent
 	if p.decision.Effect == call.EffectRead && p.tenant.Settings.AuditIntent != registry.IntentAll {
-		audit.Log(ctx, r.Log, record)
+		if err := r.Lines.Record(&record); err != nil {
+			return &call.Refusal{Reason: call.AuditUnavailable, Detail: "the intent could not be logged", Err: err}
+		}
 		return nil
 	}
 	bounded, cancel := detached(ctx)

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"runtime"
@@ -107,7 +106,7 @@ func handler(file string) (http.Handler, func() error, error) {
 		Callers: []auth.Caller{{Hash: token.Hash(os.Getenv(caller.TokenEnv)), Principal: call.Principal{
 			Tenant: c.Tenant.ID, Subject: caller.Subject, Kind: caller.Kind, Scopes: caller.Scopes,
 		}}},
-		Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), Loopback: true, LocalHosts: true,
+		Log: io.Discard, Loopback: true, LocalHosts: true,
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close(), os.RemoveAll(dir))

@@ -177,10 +177,11 @@ func New(t *testing.T, serverKeys, fileKeys string) *Relay {
 		return secret.NewValue([]byte(value), version), nil
 	}
 	f.Registry = Registry{Registration: c.Tenant}
+	lines := audit.NewLog(f.Log)
 	f.Relay = relay.New(relay.Config{
 		Registry: &f.Registry, Secrets: secret.NewCache(read, time.Now), Guard: guard,
 		Exchange: exchange.New(exchange.Config{Guard: guard, Sessions: sessions{}, Now: time.Now, Name: "test", Version: "1"}),
-		Recorder: f.Recorder, Log: slog.New(slog.NewJSONHandler(f.Log, nil)), Now: time.Now,
+		Recorder: f.Recorder, Lines: lines, Log: slog.New(slog.NewJSONHandler(lines, nil)), Now: time.Now,
 	})
 	return f
 }
