@@ -17,10 +17,7 @@ import (
 func (s *Store) Intent(ctx context.Context, r audit.Record) error {
 	i, err := itemOf(r, audit.StateIntent)
 	if err == nil {
-		err = s.put(ctx, s.c.Audit, i, condition{
-			expression: "attribute_not_exists(#pk)",
-			names:      map[string]string{"#pk": attrPK},
-		})
+		err = s.put(ctx, s.c.Audit, i, absent())
 	}
 	if errors.Is(err, errCondition) {
 		err = ErrExists

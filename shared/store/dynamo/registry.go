@@ -85,7 +85,7 @@ func (s *Store) PutDocument(ctx context.Context, tenant string, d registry.Docum
 	i.text(attrSK, sort)
 	i.text(attrBody, string(d.Body))
 	i.number(attrRev, next)
-	c := condition{expression: "attribute_not_exists(#pk)", names: map[string]string{"#pk": attrPK}}
+	c := absent()
 	if d.Rev != 0 {
 		was := item{}
 		was.number(":was", d.Rev)

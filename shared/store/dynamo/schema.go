@@ -31,7 +31,7 @@ const (
 	attrRunPK    = "run_pk"
 	attrDenyPK   = "deny_pk"
 	attrOpenPK   = "open_pk"
-	attrClosePK  = "close_pk" // not written yet: of the sessions that somebody must close
+	attrClosePK  = "close_pk" // of the sessions that somebody must close
 
 	attrRecord  = "record" // the JSON document of an audit record or a token
 	attrState   = "state"  // of an audit record: intent or final

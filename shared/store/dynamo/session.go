@@ -18,20 +18,20 @@ func (s *Store) Load(ctx context.Context, key session.Key) (session.State, error
 	if err != nil {
 		return session.State{}, fmt.Errorf("loading a session: %w", err)
 	}
-	if stored == nil || stored.getNumber(attrExpiry) <= s.c.Now().Unix() {
+	if stored == nil || stored.ends() <= s.c.Now().Unix() {
 		return session.State{}, nil
 	}
-	var state session.State
-	if err := json.Unmarshal([]byte(stored.getText(attrBody)), &state); err != nil {
+	state, err := stateOf(stored)
+	if err != nil {
 		return session.State{}, fmt.Errorf("loading a session: %w", err)
 	}
-	state.Ver = stored.getNumber(attrVer)
 	return state, nil
 }
 
 // Save stores a state while the stored one still has its Ver; with Ver 0, while
-// none is stored or what is stored has expired. It gives back what is stored
-// now, or [session.ErrConflict].
+// none is stored or what is stored has expired; an expired session that nobody
+// has closed yet is kept beside it. It gives back what is stored now, or
+// [session.ErrConflict].
 func (s *Store) Save(ctx context.Context, key session.Key, state session.State) (session.State, error) {
 	was, now := state.Ver, s.c.Now()
 	// A first Ver that grows with time is never one that somebody still holds
@@ -44,22 +44,12 @@ func (s *Store) Save(ctx context.Context, key session.Key, state session.State) 
 	if err != nil {
 		return session.State{}, fmt.Errorf("saving a session: %w", err)
 	}
-	i := item{}
-	i.text(attrPK, string(key))
-	i.text(attrBody, string(body))
-	i.number(attrVer, state.Ver)
-	i.number(attrExpiry, state.Expires.Unix())
-	c := condition{expression: "#ver = :was", names: map[string]string{"#ver": attrVer}, values: item{}}
-	c.values.number(":was", was)
+	i := stateItem(key, state, body)
 	if was == 0 {
-		c = condition{
-			expression: "attribute_not_exists(#pk) OR #exp <= :now",
-			names:      map[string]string{"#pk": attrPK, "#exp": attrExpiry},
-			values:     item{},
-		}
-		c.values.number(":now", now.Unix())
+		err = s.first(ctx, i)
+	} else {
+		err = s.put(ctx, s.c.State, i, version(was))
 	}
-	err = s.put(ctx, s.c.State, i, c)
 	if errors.Is(err, errCondition) {
 		err = session.ErrConflict
 	}

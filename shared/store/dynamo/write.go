@@ -55,16 +55,34 @@ type condition struct {
 	values     item
 }
 
+// absent is the condition that there is no item of the key.
+func absent() condition {
+	return condition{expression: "attribute_not_exists(#pk)", names: map[string]string{"#pk": attrPK}}
+}
+
+// version is the condition that a state still has a version.
+func version(ver int64) condition {
+	c := condition{expression: "#ver = :was", names: map[string]string{"#ver": attrVer}, values: item{}}
+	c.values.number(":was", ver)
+	return c
+}
+
 // errCondition says that a write's condition did not hold.
 var errCondition = errors.New("the condition of the write did not hold")
 
 // markBytes makes two writes of one item with the same mark a matter of 2^96.
 const markBytes = 12
 
-// put writes one item on a condition, or gives errCondition. The SDK repeats a
-// write whose answer was lost, and then finds its own item in the way: every
-// write carries a mark, and an item that has it is this write's.
+// put writes one item on a condition, or gives errCondition.
 func (s *Store) put(ctx context.Context, table string, i item, c condition) error {
+	_, err := s.place(ctx, table, i, c)
+	return err
+}
+
+// place is put that gives, with errCondition, the item in the way. The SDK
+// repeats a write whose answer was lost, and then finds its own item there:
+// every write carries a mark, and an item that has it is this write's.
+func (s *Store) place(ctx context.Context, table string, i item, c condition) (item, error) {
 	mark := make([]byte, markBytes)
 	// crypto/rand.Read never fails since Go 1.24.
 	_, _ = rand.Read(mark)
@@ -78,7 +96,7 @@ func (s *Store) put(ctx context.Context, table string, i item, c condition) erro
 	})
 	var failed *types.ConditionalCheckFailedException
 	if !errors.As(err, &failed) {
-		return err
+		return nil, err
 	}
 	key := item{attrPK: i[attrPK]}
 	if sort, ok := i[attrSK]; ok {
@@ -86,12 +104,12 @@ func (s *Store) put(ctx context.Context, table string, i item, c condition) erro
 	}
 	stored, err := s.get(ctx, table, key)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if theirs, ok := stored[attrMark].(*types.AttributeValueMemberB); ok && bytes.Equal(theirs.Value, mark) {
-		return nil
+		return nil, nil
 	}
-	return errCondition
+	return stored, errCondition
 }
 
 // get reads one item as it is now, nil where there is none.

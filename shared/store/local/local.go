@@ -104,7 +104,7 @@ const expireBatch = 500
 // takes what is left.
 func (s *Store) expire(ctx context.Context, c *sql.Conn) error {
 	now := s.now()
-	_, err := c.ExecContext(ctx, `DELETE FROM state WHERE key IN (SELECT key FROM state WHERE expires <= ? LIMIT ?)`,
+	_, err := c.ExecContext(ctx, `DELETE FROM state WHERE key IN (SELECT key FROM state WHERE expires <= ?1 AND closes <= ?1 LIMIT ?2)`,
 		now.Unix(), expireBatch)
 	if err != nil {
 		return err

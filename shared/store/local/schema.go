@@ -11,9 +11,13 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// schemaVersion is the user_version of the file. A change of the tables adds a
-// step in [migrate] and counts it up.
-const schemaVersion = 1
+// schemaVersion is the user_version of the file: how many of the steps its
+// tables have been through. Versions that exist never change; a change of the
+// tables is a step more.
+const schemaVersion = 2
+
+// steps make the tables, each those of its version out of those before.
+var steps = [schemaVersion]string{tables, closing}
 
 // The tables. A record costs two pages: its row at the end of the table, and
 // an entry at the end of the one index, since call ids begin with the time.
@@ -22,7 +26,7 @@ const schemaVersion = 1
 // them reads 100 bytes a call and not the record. That an id is new is seen to
 // by the trigger, whose transaction is the only one that writes; the same
 // question inside the INSERT makes SQLite build a temporary table (58 µs).
-const schema = `
+const tables = `
 CREATE TABLE audit (
 	call_id TEXT NOT NULL,
 	tenant  TEXT NOT NULL,
@@ -59,6 +63,15 @@ CREATE TABLE tokens (
 	hash   TEXT NOT NULL,
 	record TEXT NOT NULL
 ) WITHOUT ROWID;
+`
+
+// Sessions that must be closed, found by their run and by their expiry. Those
+// of version 1 stay out, since nobody could tell who opened them.
+const closing = `
+ALTER TABLE state ADD COLUMN run TEXT NOT NULL DEFAULT '';
+ALTER TABLE state ADD COLUMN closes INTEGER NOT NULL DEFAULT 0; -- seconds since 1970: how long it can be; 0: no session
+CREATE INDEX state_run ON state (run) WHERE run <> '';
+CREATE INDEX state_closes ON state (expires) WHERE closes > 0;
 `
 
 // openTries and openPause bound the wait for another process that makes the
@@ -105,21 +118,28 @@ func migrate(ctx context.Context, c *sql.Conn) error {
 
 // isCurrent reports whether the file has the tables that this relay knows.
 func isCurrent(ctx context.Context, c *sql.Conn) (bool, error) {
-	var version int
-	if err := c.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
-		return false, err
+	version, err := taken(ctx, c)
+	if err == nil && version > schemaVersion {
+		err = fmt.Errorf("it was made by a newer relay (tables of version %d, this relay knows %d)", version, schemaVersion)
 	}
-	if version > schemaVersion {
-		return false, fmt.Errorf("it was made by a newer relay (tables of version %d, this relay knows %d)", version, schemaVersion)
-	}
-	return version == schemaVersion, nil
+	return version == schemaVersion, err
 }
 
+// taken is how many steps the file has been through.
+func taken(ctx context.Context, c *sql.Conn) (version int, err error) {
+	err = c.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version)
+	return version, err
+}
+
+// upgrade takes the steps that the file lacks.
 func upgrade(ctx context.Context, c *sql.Conn) error {
 	if current, err := isCurrent(ctx, c); current || err != nil {
 		return err
 	}
-	_, err := c.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d", schemaVersion))
+	version, err := taken(ctx, c)
+	for ; err == nil && version < schemaVersion; version++ {
+		_, err = c.ExecContext(ctx, steps[version]+fmt.Sprintf("PRAGMA user_version = %d", version+1))
+	}
 	return err
 }
 

@@ -34,8 +34,9 @@ func (s *Store) Load(ctx context.Context, key session.Key) (session.State, error
 }
 
 // Save stores a state while the stored one still has its Ver; with Ver 0, while
-// none is stored or what is stored has expired. It gives back what is stored
-// now, or [session.ErrConflict].
+// none is stored or what is stored has expired; an expired session that nobody
+// has closed yet is kept beside it. It gives back what is stored now, or
+// [session.ErrConflict].
 func (s *Store) Save(ctx context.Context, key session.Key, state session.State) (session.State, error) {
 	was, now := state.Ver, s.now()
 	// A first Ver that grows with time is never one that somebody still holds
@@ -45,6 +46,9 @@ func (s *Store) Save(ctx context.Context, key session.Key, state session.State) 
 	if err == nil {
 		err = within(body)
 	}
+	if err == nil && was == 0 {
+		err = s.aside(ctx, key)
+	}
 	if err != nil {
 		return session.State{}, fmt.Errorf("saving a session: %w", err)
 	}
@@ -53,7 +57,7 @@ func (s *Store) Save(ctx context.Context, key session.Key, state session.State) 
 		if was != 0 {
 			statement, condition = s.renew, was
 		}
-		saved, err := changed(ctx, statement, string(key), state.Ver, state.Expires.Unix(), string(body), condition)
+		saved, err := changed(ctx, statement, string(key), state.Ver, state.Expires.Unix(), string(body), string(state.RunKey()), closes(state), condition)
 		if err == nil && !saved {
 			err = session.ErrConflict
 		}
