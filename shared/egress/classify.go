@@ -111,7 +111,11 @@ var shared = sync.OnceValue(func() []netip.Prefix {
 	return []netip.Prefix{netip.MustParsePrefix("100.64.0.0/10")} // RFC 6598
 })
 
-// unlisted lies inside 2000::/3 and in no registry of today.
+// unlisted looks public and is in no registry of today.
 var unlisted = sync.OnceValue(func() []netip.Prefix {
-	return []netip.Prefix{netip.MustParsePrefix("3ffe::/16")} // 6bone, returned by RFC 3701
+	return []netip.Prefix{
+		netip.MustParsePrefix("161.26.0.0/16"), // IBM Cloud: services for machines inside it
+		netip.MustParsePrefix("166.8.0.0/14"),  // the same
+		netip.MustParsePrefix("3ffe::/16"),     // 6bone, returned by RFC 3701
+	}
 })

@@ -92,6 +92,9 @@ func (g *Guard) lock(r Route, want netip.AddrPort) func(network, address string,
 		if refusal := g.check(r, got.Addr()); refusal != nil {
 			return refusal
 		}
+		if !got.Addr().Is4() && !r.dials6() {
+			return call.Refuse(call.Internal, "%s is an IPv6 address, which the registration does not allow", got)
+		}
 		return nil
 	}
 }

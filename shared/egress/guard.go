@@ -97,8 +97,25 @@ type Rules struct {
 	// only these networks; a public answer refuses too. They never open
 	// anything but private addresses (RFC 1918, 4193, 6598).
 	Networks []netip.Prefix
-	// IPv6 dials IPv6 addresses as well. They are checked either way. In a
-	// cloud network the neighbours have global IPv6 addresses, which no
-	// check can tell from the internet's.
+	// IPv6 dials IPv6 addresses as well, after the IPv4 ones. They are looked
+	// up and checked either way. In a cloud network the neighbours have global
+	// IPv6 addresses, which no check can tell from the internet's.
 	IPv6 bool
+	// TLS is who the relay is to this server, and whom it believes there. Nil:
+	// nobody, and the guard's roots.
+	TLS *TLS
+}
+
+// TLS is what one server's registration adds to the handshake. It must not be
+// changed once a guard has seen it.
+type TLS struct {
+	// Roots are the authorities that may have signed the server's certificate,
+	// and the only ones. Nil: the guard's.
+	Roots *x509.CertPool
+	// Certificates are shown to a server that asks for one: the first that it
+	// accepts. None: nothing is shown.
+	Certificates []tls.Certificate
+	// Digest names all of the above: what differs has another one. Connections
+	// and sessions are shared under the same digest alone. Never empty.
+	Digest string
 }

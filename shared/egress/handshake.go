@@ -34,15 +34,14 @@ func tlsConfig(roots *x509.CertPool) *tls.Config {
 	}
 }
 
-// handshake makes conn a TLS connection to host.
-func (g *Guard) handshake(ctx context.Context, conn net.Conn, host string) (*tls.Conn, error) {
+// handshake makes the link's TCP connection a TLS connection to the route's host.
+func (g *Guard) handshake(ctx context.Context, l *link, r Route) error {
 	config := g.tls.Clone()
-	config.ServerName = host
-	secure := tls.Client(conn, config)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		return nil, err
-	}
-	return secure, nil
+	g.identify(config, r, &l.asked)
+	l.records = newRecords(l.tcp)
+	l.tls = tls.Client(l.records, config)
+	l.stream = l.tls
+	return l.tls.HandshakeContext(ctx)
 }
 
 // tlsRefusal is the refusal for a failed handshake. The library's texts quote
@@ -52,11 +51,14 @@ func tlsRefusal(ctx context.Context, r Route, err error) error {
 		return gone
 	}
 	return &call.Refusal{Reason: call.TLS, Err: err,
-		Detail: fmt.Sprintf("%s at %s: %s", r.endpoint.Host(), r.listed(), handshakeFault(err))}
+		Detail: fmt.Sprintf("%s at %s: %s", r.endpoint.Host(), r.listed(), handshakeFault(r, err))}
 }
 
-func handshakeFault(err error) string {
+func handshakeFault(r Route, err error) string {
 	if fault := certificateFault(err); fault != "" {
+		return fault
+	}
+	if fault := identityFault(r, err); fault != "" {
 		return fault
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
@@ -75,8 +77,19 @@ func handshakeFault(err error) string {
 	return "the handshake failed"
 }
 
-// certificateFault says what is wrong with the certificate, "" if that is not
-// what failed.
+// identityFault says what is wrong with the relay's own certificate, "" if that
+// is not what failed.
+func identityFault(r Route, err error) string {
+	for _, fault := range []error{errNotAccepted, errOutOfTime, errNotParseable} {
+		if errors.Is(err, fault) {
+			return fault.Error()
+		}
+	}
+	return rejection(err, r.rules.shows())
+}
+
+// certificateFault says what is wrong with the server's certificate, "" if that
+// is not what failed.
 func certificateFault(err error) string {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok {
 		return ""

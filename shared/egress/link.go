@@ -29,6 +29,9 @@ type link struct {
 	records *records      // nil for plain
 	reader  *bufio.Reader
 
+	asked bool // the server asked for a certificate
+	shows bool // the registration has one
+
 	peek   func(fd uintptr) // look, made once
 	peeked error            // what it found
 
@@ -46,14 +49,12 @@ func (g *Guard) newLink(ctx context.Context, r Route, tcp *net.TCPConn) (*link, 
 	if err != nil {
 		return nil, err
 	}
-	l := &link{tcp: tcp, raw: raw, stream: tcp}
+	l := &link{tcp: tcp, raw: raw, stream: tcp, shows: r.rules.shows()}
 	l.peek = l.look
 	if r.endpoint.TLS() {
-		l.records = newRecords(tcp)
-		if l.tls, err = g.handshake(ctx, l.records, r.endpoint.Host()); err != nil {
+		if err := g.handshake(ctx, l, r); err != nil {
 			return nil, err
 		}
-		l.stream = l.tls
 	}
 	l.reader = bufio.NewReaderSize(counted{l}, readerSize)
 	return l, nil

@@ -20,10 +20,11 @@ type key struct {
 	addr      netip.AddrPort
 	networks  string
 	ipv6      bool
+	identity  string // the digest of the rules' TLS
 }
 
 func (r Route) key(addr netip.AddrPort) key {
-	return key{r.endpoint.Authority(), r.endpoint.TLS(), addr, r.networks, r.rules.IPv6}
+	return key{r.endpoint.Authority(), r.endpoint.TLS(), addr, r.networks, r.rules.IPv6, r.rules.identity()}
 }
 
 // pool keeps idle connections, the last one released on top.

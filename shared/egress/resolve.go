@@ -41,6 +41,9 @@ func (g *Guard) Resolve(ctx context.Context, u endpoint.URL, r Rules) (Route, er
 	if u.Host() == "" {
 		return Route{}, call.Refuse(call.Internal, "the endpoint has no host")
 	}
+	if r.TLS != nil && r.TLS.Digest == "" {
+		return Route{}, call.Refuse(call.Internal, "the TLS settings of %s have no digest", u.Host())
+	}
 	if g.isOwn(u.Host(), netip.Addr{}, u.Port()) {
 		return Route{}, call.Refuse(call.Loop, "%s is the relay's own host", u.Host())
 	}
@@ -54,15 +57,33 @@ func (g *Guard) Resolve(ctx context.Context, u endpoint.URL, r Rules) (Route, er
 			g.answers.forget(u.Host())
 			return Route{}, refusal
 		}
-		if a.Is4() || r.IPv6 || route.spelled {
-			route.addrs = append(route.addrs, netip.AddrPortFrom(a, u.Port()))
-		}
 	}
-	if len(route.addrs) == 0 {
+	if route.addrs = route.order(addrs); len(route.addrs) == 0 {
 		return Route{}, call.Refuse(call.NoIPv4, "%s has IPv6 addresses only", u.Host())
 	}
 	return route, nil
 }
+
+// order gives the addresses that are dialled: the IPv4 ones, then the IPv6 ones
+// where the route has them. Within a family the resolver's order stays.
+func (r Route) order(addrs []netip.Addr) []netip.AddrPort {
+	list := make([]netip.AddrPort, 0, len(addrs))
+	for _, a := range addrs {
+		if a.Is4() {
+			list = append(list, netip.AddrPortFrom(a, r.endpoint.Port()))
+		}
+	}
+	for _, a := range addrs {
+		if !a.Is4() && r.dials6() {
+			list = append(list, netip.AddrPortFrom(a, r.endpoint.Port()))
+		}
+	}
+	return list
+}
+
+// dials6 reports whether IPv6 addresses are dialled: by the registration, or
+// because the endpoint is one.
+func (r Route) dials6() bool { return r.rules.IPv6 || r.spelled }
 
 // addresses gives what the endpoint stands for, unchecked. A host spelled as
 // loopback is its address, without a lookup (RFC 6761 section 6.3).
