@@ -1,10 +1,11 @@
 // Package dynamo keeps what the relay keeps in DynamoDB and reads secrets from
 // Secrets Manager: the stores of a relay on Lambda.
 //
-// It promises that every write is one conditional write of one item, that a
-// write the SDK had to repeat is not mistaken for somebody else's, that what
-// has expired is never read although DynamoDB deletes it days later, and that
-// no call outlives its context. It refuses transactions, scans, items over
+// It promises that every write takes effect as one conditional write of one
+// item, that a write the SDK had to repeat is not mistaken for somebody else's,
+// that what has expired is never read although DynamoDB deletes it days later,
+// that a session stays findable until it can be closed no more, and that no
+// call outlives its context. It refuses transactions, scans, items over
 // [MaxItem] bytes, and secrets whose names are not the tenant's.
 package dynamo
 

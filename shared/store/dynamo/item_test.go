@@ -13,6 +13,7 @@ import (
 
 	"mcprelay/shared/audit"
 	"mcprelay/shared/call"
+	"mcprelay/shared/session"
 	"mcprelay/shared/store/dynamo"
 )
 
@@ -154,15 +155,39 @@ func TestNamesCannotForgeAKey(t *testing.T) {
 }
 
 func TestStateItem(t *testing.T) {
-	f := newFake(t, ok)
 	now := time.Unix(1_800_000_000, 5e8)
-	saved, err := newStore(f.url, func() time.Time { return now }).Save(t.Context(), "S#key", stateUntil(now.Add(time.Hour)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := f.asked()[0]
-	if got.TableName != "s" || got.Item["pk"]["S"] != "S#key" || got.Item["exp"]["N"] != "1800003600" ||
-		got.Item["ver"]["N"] != strconv.FormatInt(saved.Ver, 10) || got.ExpressionAttributeValues[":now"]["N"] != "1800000000" {
-		t.Errorf("got %+v, want key, expiry in seconds and version", got)
+	owner := session.Owner{Tenant: "acme", Server: "docs", Subject: "ci", Kind: "service_token", Run: "run-1"}
+	run := string(session.RunKey("acme", "service_token", "ci", "run-1"))
+	for _, tt := range []struct {
+		name   string
+		change func(*session.State)
+		want   map[string]string
+	}{
+		// 48 hours, session.ClosingGrace, later than the session expires.
+		{"session of a run", func(s *session.State) { s.Owner = owner }, map[string]string{"exp": "1800176400", "run_pk": run + "#2", "close_pk": "X#2"}},
+		{"session without a run", func(*session.State) {}, map[string]string{"exp": "1800176400", "close_pk": "X#2"}},
+		{"no session", func(s *session.State) { s.SessionID, s.Owner = "", owner }, map[string]string{"exp": "1800003600"}},
+		{"blank", func(s *session.State) { *s = session.State{Expires: now} }, map[string]string{"exp": "1800000000"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFake(t, ok)
+			state := stateUntil(now.Add(time.Hour))
+			tt.change(&state)
+			saved, err := newStore(f.url, func() time.Time { return now }).Save(t.Context(), "S#key", state)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked := f.asked()[0]
+			got := map[string]string{}
+			for name, v := range asked.Item {
+				if name != "body" && name != "w" {
+					got[name] = v["S"] + v["N"]
+				}
+			}
+			tt.want["pk"], tt.want["ver"] = "S#key", strconv.FormatInt(saved.Ver, 10)
+			if diff := cmp.Diff(tt.want, got); diff != "" || asked.TableName != "s" {
+				t.Errorf("item in table %s (-want +got):\n%s", asked.TableName, diff)
+			}
+		})
 	}
 }

@@ -36,22 +36,17 @@ func (s *Store) Documents(ctx context.Context, tenant string) ([]registry.Docume
 		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
 		ExpressionAttributeValues: values,
 	}
-	var documents []registry.Document
-	for {
-		out, err := s.c.DynamoDB.Query(ctx, in)
-		if err != nil {
-			return nil, fmt.Errorf("documents: %w", err)
-		}
-		for _, stored := range out.Items {
-			if d, ok := documentOf(stored); ok {
-				documents = append(documents, d)
-			}
-		}
-		if len(out.LastEvaluatedKey) == 0 {
-			return documents, nil
-		}
-		in.ExclusiveStartKey = out.LastEvaluatedKey
+	items, err := s.query(ctx, in)
+	if err != nil {
+		return nil, fmt.Errorf("documents: %w", err)
 	}
+	var documents []registry.Document
+	for _, stored := range items {
+		if d, ok := documentOf(stored); ok {
+			documents = append(documents, d)
+		}
+	}
+	return documents, nil
 }
 
 // documentOf reads an item. Kinds that this version does not know are left out:
@@ -87,9 +82,7 @@ func (s *Store) PutDocument(ctx context.Context, tenant string, d registry.Docum
 	i.number(attrRev, next)
 	c := absent()
 	if d.Rev != 0 {
-		was := item{}
-		was.number(":was", d.Rev)
-		c = condition{expression: "#rev = :was", names: map[string]string{"#rev": attrRev}, values: was}
+		c = still(attrRev, d.Rev)
 	}
 	err = s.put(ctx, s.c.Registry, i, c)
 	if errors.Is(err, errCondition) {

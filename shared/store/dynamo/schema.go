@@ -44,6 +44,10 @@ const (
 	attrVer     = "ver"
 	attrRev     = "rev"
 	attrHash    = "hash" // of a token
+
+	attrGeneration = "gen"   // of a catalog: which of its tools hold
+	attrCount      = "count" // of a catalog: how many they are
+	attrPacked     = "zip"   // instead of a body: compressed by gzip
 )
 
 // The indexes of the audit table, then those of the state table.

@@ -48,7 +48,7 @@ func (s *Store) Save(ctx context.Context, key session.Key, state session.State) 
 	if was == 0 {
 		err = s.first(ctx, i)
 	} else {
-		err = s.put(ctx, s.c.State, i, version(was))
+		err = s.put(ctx, s.c.State, i, still(attrVer, was))
 	}
 	if errors.Is(err, errCondition) {
 		err = session.ErrConflict

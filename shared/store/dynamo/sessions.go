@@ -171,7 +171,7 @@ func (s *Store) first(ctx context.Context, i item) error {
 			return err
 		}
 	}
-	return s.put(ctx, s.c.State, i, version(there.getNumber(attrVer)))
+	return s.put(ctx, s.c.State, i, still(attrVer, there.getNumber(attrVer)))
 }
 
 // aside keeps a session to be closed under a key that nobody loads. Somebody

@@ -60,10 +60,10 @@ func absent() condition {
 	return condition{expression: "attribute_not_exists(#pk)", names: map[string]string{"#pk": attrPK}}
 }
 
-// version is the condition that a state still has a version.
-func version(ver int64) condition {
-	c := condition{expression: "#ver = :was", names: map[string]string{"#ver": attrVer}, values: item{}}
-	c.values.number(":was", ver)
+// still is the condition that a number of an item is what it was.
+func still(attribute string, was int64) condition {
+	c := condition{expression: "#was = :was", names: map[string]string{"#was": attribute}, values: item{}}
+	c.values.number(":was", was)
 	return c
 }
 

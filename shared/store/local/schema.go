@@ -17,7 +17,7 @@ import (
 const schemaVersion = 2
 
 // steps make the tables, each those of its version out of those before.
-var steps = [schemaVersion]string{tables, closing}
+var steps = [schemaVersion]string{tables, closingAndCatalogs}
 
 // The tables. A record costs two pages: its row at the end of the table, and
 // an entry at the end of the one index, since call ids begin with the time.
@@ -65,13 +65,21 @@ CREATE TABLE tokens (
 ) WITHOUT ROWID;
 `
 
-// Sessions that must be closed, found by their run and by their expiry. Those
-// of version 1 stay out, since nobody could tell who opened them.
-const closing = `
+// Sessions that must be closed, found by their run and by their expiry; those
+// of version 1 stay out, since nobody could tell who opened them. And catalogs,
+// a row each: SQLite replaces one whole, and none is looked into.
+const closingAndCatalogs = `
 ALTER TABLE state ADD COLUMN run TEXT NOT NULL DEFAULT '';
 ALTER TABLE state ADD COLUMN closes INTEGER NOT NULL DEFAULT 0; -- seconds since 1970: how long it can be; 0: no session
 CREATE INDEX state_run ON state (run) WHERE run <> '';
 CREATE INDEX state_closes ON state (expires) WHERE closes > 0;
+CREATE TABLE catalogs (
+	tenant  TEXT NOT NULL,
+	server  TEXT NOT NULL,
+	version INTEGER NOT NULL,
+	body    BLOB NOT NULL,
+	PRIMARY KEY (tenant, server)
+);
 `
 
 // openTries and openPause bound the wait for another process that makes the

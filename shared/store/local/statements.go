@@ -12,6 +12,7 @@ type statements struct {
 	open, renew, aside      *sql.Stmt // of sessions
 	addDocument, setDocument,
 	putToken *sql.Stmt
+	addCatalog, setCatalog *sql.Stmt
 }
 
 // prepareAll prepares every statement; one that fails is the error.
@@ -36,6 +37,8 @@ func prepareAll(ctx context.Context, c *sql.Conn) (*statements, error) {
 			ON CONFLICT DO NOTHING`,
 		&s.addDocument: `INSERT INTO registry (tenant, kind, name, rev, body) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING`,
 		&s.setDocument: `UPDATE registry SET rev = ?4, body = ?5 WHERE tenant = ?1 AND kind = ?2 AND name = ?3 AND rev = ?4 - 1`,
+		&s.addCatalog:  `INSERT INTO catalogs (tenant, server, version, body) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING`,
+		&s.setCatalog:  `UPDATE catalogs SET version = ?3, body = ?4 WHERE tenant = ?1 AND server = ?2 AND version = ?3 - 1`,
 		&s.putToken: `INSERT INTO tokens (key_id, hash, record) VALUES (?, ?, ?)
 			ON CONFLICT (key_id) DO UPDATE SET record = excluded.record WHERE hash = excluded.hash`,
 	} {

@@ -1,0 +1,168 @@
+package dynamo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/oklog/ulid/v2"
+	"golang.org/x/sync/errgroup"
+
+	"mcprelay/shared/catalog"
+)
+
+const (
+	// catalogWrites is how many items of a catalog are written or removed at
+	// once: a partition takes 1,000 units a second, and a tool of 8 KB is 8.
+	catalogWrites = 8
+	// abandoned is when the items of a generation that does not hold are those
+	// of a writer that was killed: no function runs longer than 15 minutes.
+	abandoned = time.Hour
+)
+
+// PutCatalog replaces the catalog of a server, while the stored one still has
+// its Version, 0 for none, and gives it with its new one, or
+// [catalog.ErrConflict]. A reader finds the one before or this one, never a part
+// of it. A tool that no item can hold is [ErrTooLarge], which names it.
+func (s *Store) PutCatalog(ctx context.Context, tenant, server string, c catalog.Catalog) (catalog.Catalog, error) {
+	w := &replacement{store: s, tenant: tenant, server: server, generation: ulid.Make().String()}
+	err := w.pack(c)
+	if err == nil {
+		err = w.replace(ctx, c.Version)
+	}
+	if err != nil {
+		return catalog.Catalog{}, fmt.Errorf("catalog of %.64q: %w", server, err)
+	}
+	c.Version++
+	return c, nil
+}
+
+// replacement is a catalog on its way into the table.
+type replacement struct {
+	store          *Store
+	tenant, server string
+	generation     string
+	active         item
+	tools          []item
+}
+
+// pack makes the items, or says why the catalog cannot be kept.
+func (w *replacement) pack(c catalog.Catalog) error {
+	if w.tenant == "" || w.server == "" {
+		return errors.New("it has no tenant or no server")
+	}
+	if err := inBounds(c); err != nil {
+		return err
+	}
+	text, err := json.Marshal(header{Origin: c.Origin, Acquired: c.Acquired, Skips: c.Skips})
+	if err != nil {
+		return err
+	}
+	w.active = catalogKey(w.tenant, w.server, sortActive)
+	w.active.text(attrGeneration, w.generation)
+	w.active.number(attrCount, int64(len(c.Tools)))
+	w.active.number(attrRev, c.Version+1)
+	if err := w.active.pack(text); err != nil {
+		return fmt.Errorf("what was left out of it: %w", err)
+	}
+	for n, tool := range c.Tools {
+		i := catalogKey(w.tenant, w.server, partition(sortTool+w.generation, fmt.Sprintf("%05d", n)))
+		i.text(attrTool, tool.Name)
+		i.number(attrRev, c.Version+1)
+		if err := i.pack(tool.Raw); err != nil {
+			return fmt.Errorf("tool %.128q: %w", tool.Name, err)
+		}
+		w.tools = append(w.tools, i)
+	}
+	return nil
+}
+
+// replace writes the tools, then makes them the ones that hold, then removes
+// those that held before.
+func (w *replacement) replace(ctx context.Context, was int64) error {
+	s := w.store
+	before, err := s.get(ctx, s.c.Registry, catalogKey(w.tenant, w.server, sortActive))
+	if err == nil && before.getNumber(attrRev) != was {
+		err = catalog.ErrConflict
+	}
+	if err != nil {
+		return err
+	}
+	err = each(ctx, w.tools, func(ctx context.Context, i item) error { return s.put(ctx, s.c.Registry, i, absent()) })
+	if err != nil {
+		return err
+	}
+	c := absent()
+	if was != 0 {
+		c = still(attrRev, was)
+	}
+	switch err = s.put(ctx, s.c.Registry, w.active, c); {
+	case errors.Is(err, errCondition):
+		// What cannot be removed now, the next replacement removes.
+		_ = each(ctx, w.tools, s.removeCatalogItem)
+		return catalog.ErrConflict
+	case err != nil:
+		return err // the write may have been done: its tools stay
+	}
+	_ = w.sweep(ctx, before.getText(attrGeneration))
+	return nil
+}
+
+// sweep removes the generation that held before, and what writers left behind
+// that were killed. That it fails costs space until the next replacement.
+func (w *replacement) sweep(ctx context.Context, before string) error {
+	s := w.store
+	values := item{":pk": w.active[attrPK]}
+	all, err := s.query(ctx, &dynamodb.QueryInput{
+		TableName:                 &s.c.Registry,
+		ConsistentRead:            aws.Bool(true),
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		ProjectionExpression:      aws.String("#pk, #sk, #gen"),
+		ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#sk": attrSK, "#gen": attrGeneration},
+		ExpressionAttributeValues: values,
+	})
+	if err != nil {
+		return err
+	}
+	holds, oldest := "", s.c.Now().Add(-abandoned)
+	var gone []item
+	for _, i := range all { // ACTIVE sorts first
+		sort, isTool := strings.CutPrefix(i.getText(attrSK), sortTool)
+		generation, _, _ := strings.Cut(sort, "#")
+		switch {
+		case !isTool:
+			holds = i.getText(attrGeneration)
+		case generation == before, generation != holds && timeOf(generation).Before(oldest):
+			gone = append(gone, i)
+		}
+	}
+	return each(ctx, gone, s.removeCatalogItem)
+}
+
+// removeCatalogItem removes one item of the registry table.
+func (s *Store) removeCatalogItem(ctx context.Context, i item) error {
+	_, err := s.c.DynamoDB.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+		TableName: &s.c.Registry, Key: item{attrPK: i[attrPK], attrSK: i[attrSK]},
+	})
+	return err
+}
+
+// each does the same with every item, some at once, and ends at an error.
+func each(ctx context.Context, items []item, do func(context.Context, item) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(catalogWrites)
+	for _, i := range items {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return do(ctx, i)
+		})
+	}
+	return group.Wait()
+}
