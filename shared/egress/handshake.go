@@ -41,7 +41,11 @@ func (g *Guard) handshake(ctx context.Context, l *link, r Route) error {
 	l.records = newRecords(l.tcp)
 	l.tls = tls.Client(l.records, config)
 	l.stream = l.tls
-	return l.tls.HandshakeContext(ctx)
+	err := l.tls.HandshakeContext(ctx)
+	if err != nil && l.asked {
+		return fmt.Errorf("%w: %w", errAsked, err)
+	}
+	return err
 }
 
 // tlsRefusal is the refusal for a failed handshake. The library's texts quote
@@ -80,10 +84,13 @@ func handshakeFault(r Route, err error) string {
 // identityFault says what is wrong with the relay's own certificate, "" if that
 // is not what failed.
 func identityFault(r Route, err error) string {
-	for _, fault := range []error{errNotAccepted, errOutOfTime, errNotParseable} {
+	for _, fault := range []error{errNotAccepted, errOutOfTime} {
 		if errors.Is(err, fault) {
 			return fault.Error()
 		}
+	}
+	if !errors.Is(err, errAsked) {
+		return ""
 	}
 	return rejection(err, r.rules.shows())
 }

@@ -16,16 +16,19 @@ import (
 // would see a stranger, which is the worse surprise (a header that cannot be
 // sent ends the call as well).
 var (
-	errNotAccepted  = errors.New("the server accepts no certificate of this registration")
-	errOutOfTime    = errors.New("the registration's certificate has expired or is not valid yet")
-	errNotParseable = errors.New("the registration's certificate cannot be read")
+	errNotAccepted = errors.New("the server accepts no certificate of this registration")
+	errOutOfTime   = errors.New("the registration's certificate has expired or is not valid yet")
 )
+
+// errAsked marks a handshake that failed after the server asked for a certificate.
+var errAsked = errors.New("the server asked for a certificate")
 
 // certificateAlerts are the alerts by which a server refuses what a client
 // showed, or that it showed nothing (RFC 8446 section 6.2, RFC 5246 section
-// 7.2.2): bad, unsupported, revoked, expired, unknown certificate, unknown
-// authority, access denied, certificate required.
-var certificateAlerts = []tls.AlertError{42, 43, 44, 45, 46, 48, 49, 116}
+// 7.2.2): handshake failure (for want of a certificate, before TLS 1.3), bad,
+// unsupported, revoked, expired, unknown certificate, unknown authority, access
+// denied, certificate required.
+var certificateAlerts = []tls.AlertError{40, 42, 43, 44, 45, 46, 48, 49, 116}
 
 // identify makes config that of the route's server: whom it believes, what it
 // shows, and which sessions it may resume. Asked is set when the server asks
@@ -65,26 +68,28 @@ func (t *TLS) choose(request *tls.CertificateRequestInfo, now time.Time) (*tls.C
 	fault := errNotAccepted
 	for i := range t.Certificates {
 		c := &t.Certificates[i]
-		if request.SupportsCertificate(c) != nil {
+		leaf := leafOf(c)
+		if leaf == nil || request.SupportsCertificate(c) != nil {
 			continue
 		}
-		switch leaf, err := leafOf(c); {
-		case err != nil:
-			fault = errNotParseable
-		case now.Before(leaf.NotBefore) || now.After(leaf.NotAfter):
-			fault = errOutOfTime
-		default:
+		if !now.Before(leaf.NotBefore) && !now.After(leaf.NotAfter) {
 			return c, nil
 		}
+		fault = errOutOfTime
 	}
 	return nil, fault
 }
 
-func leafOf(c *tls.Certificate) (*x509.Certificate, error) {
+// leafOf is the certificate itself, nil where it cannot be read.
+func leafOf(c *tls.Certificate) *x509.Certificate {
 	if c.Leaf != nil || len(c.Certificate) == 0 {
-		return c.Leaf, nil
+		return c.Leaf
 	}
-	return x509.ParseCertificate(c.Certificate[0])
+	leaf, err := x509.ParseCertificate(c.Certificate[0])
+	if err != nil {
+		return nil
+	}
+	return leaf
 }
 
 // scoped is the part of a session cache that one identity at one authority

@@ -154,8 +154,8 @@ type authority struct {
 func newAuthority(t testing.TB) *authority {
 	t.Helper()
 	key := newKey(t)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"},
+	template := &x509.Certificate{ // the name is its own: servers ask for certificates by the names of authorities
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority " + rand.Text()},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
