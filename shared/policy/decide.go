@@ -6,46 +6,92 @@ import (
 	"mcprelay/shared/call"
 )
 
-// Target is what a call wants to reach.
+// Target is what a call wants to reach: a server by its host or as a process,
+// and at most one of its tools, resources and prompts.
 type Target struct {
 	Server       string
 	ReversedHost string // the host, last label first
 	Process      bool   // a child process, which has no host
-	Tool         string // the upstream's own name; empty for the server itself
-	Resource     string // the upstream's URI or URI template, for Offers
-	Prompt       string // the upstream's own name, for Offers
+	Tool         string // the upstream's own name
+	Resource     string // the upstream's own URI, or URI template
+	Prompt       string // the upstream's own name
 	References   []Reference
 	Effect       call.Effect
 }
 
-func (t Target) hostAction() string { return "mcp." + t.Server + ".host." + t.ReversedHost }
-func (t Target) toolAction() string { return "mcp." + t.Server + ".tool." + t.Tool }
+// reachable reports whether t says of one server how it is reached.
+func (t Target) reachable() bool { return t.Server != "" && (t.ReversedHost != "") != t.Process }
 
-// Decide says whether op on t may be made, by the rules for its host, its tool
-// (of tools/call) and its secrets, in this order. Decision.Rule names the rule
-// that decided, or the action that no rule matches. The refusal is no_rule,
-// credential_no_rule, denied_by_rule or rule_asks, and not_offered for what
-// cannot be asked about.
-func Decide(r Rules, op call.Operation, t Target) (call.Decision, *call.Refusal) {
-	d := call.Decision{Verdict: call.Deny, Policy: call.PolicyNotRun, Effect: t.Effect}
-	if t.Server == "" || t.ReversedHost == "" || !decidable(op, t.Tool) {
-		return refuse(d, "", call.Refuse(call.NotOffered, "operation %.32q of a server needs its name, its host and, to call it, a tool", string(op)))
+// serverAction is the action of reaching the server, and what that means.
+func (t Target) serverAction() (action, what string) {
+	if t.Process {
+		return "mcp." + t.Server + ".process", "running the server"
 	}
-	host := t.hostAction()
-	m := r.Match(host)
-	if rule, refusal := judge(m, host, "reaching the server"); refusal != nil {
+	return "mcp." + t.Server + ".host." + t.ReversedHost, "reaching the server"
+}
+
+// itemAction is the action of using the one thing that t names of the server,
+// and what that means. It is empty where t names nothing, or several things.
+func (t Target) itemAction() (action, what string) {
+	switch {
+	case t.Tool != "" && t.Resource == "" && t.Prompt == "":
+		return "mcp." + t.Server + ".tool." + t.Tool, "calling the tool"
+	case t.Resource != "" && t.Tool == "" && t.Prompt == "":
+		return "mcp." + t.Server + ".resource." + t.Resource, "reading the resource"
+	case t.Prompt != "" && t.Tool == "" && t.Resource == "":
+		return "mcp." + t.Server + ".prompt." + t.Prompt, "getting the prompt"
+	}
+	return "", ""
+}
+
+// Decide says whether op on t may be made, by the rules for its host or
+// process, its tool (of tools/call) and its secrets, in this order.
+// Decision.Rule names the rule that decided, or the action that no rule
+// matches. The refusal is no_rule, credential_no_rule, denied_by_rule or
+// rule_asks, and not_offered for what cannot be asked about.
+func Decide(r Rules, op call.Operation, t Target) (call.Decision, *call.Refusal) {
+	switch {
+	case !t.reachable():
+	case op == call.OperationDiscover, op == call.OperationClose:
+		return r.decide(t, "", "")
+	case op == call.OperationToolsCall && t.Tool != "":
+		if action, what := t.itemAction(); action != "" {
+			return r.decide(t, action, what)
+		}
+	}
+	return refuse(undecided(t), "", call.Refuse(call.NotOffered, "operation %.32q of a server needs its name, its host or process and, to call it, a tool", string(op)))
+}
+
+// Offers reports whether the tool, resource or prompt of t is shown to agents:
+// it could be used as far as the rules go.
+func Offers(r Rules, t Target) bool {
+	action, what := t.itemAction()
+	if action == "" || !t.reachable() {
+		return false
+	}
+	_, refusal := r.decide(t, action, what)
+	return refusal == nil
+}
+
+// decide asks about reaching the server, then about the action item, which is
+// what says, unless it is empty, then about each secret.
+func (r Rules) decide(t Target, item, what string) (call.Decision, *call.Refusal) {
+	d := undecided(t)
+	server, reaching := t.serverAction()
+	m := r.Match(server)
+	if rule, refusal := judge(m, server, reaching); refusal != nil {
 		return refuse(d, rule, refusal)
 	}
 	d.Rule = m.Rule
-	if op == call.OperationToolsCall {
-		m = r.Match(t.toolAction())
-		if rule, refusal := judge(m, t.toolAction(), "calling the tool"); refusal != nil {
+	if item != "" {
+		m = r.Match(item)
+		if rule, refusal := judge(m, item, what); refusal != nil {
 			return refuse(d, rule, refusal)
 		}
 		d.Rule = m.Rule
 	}
 	for _, ref := range t.References {
-		if rule, refusal := r.use(ref, t.Server, host); refusal != nil {
+		if rule, refusal := r.use(ref, t.Server, server); refusal != nil {
 			return refuse(d, rule, refusal)
 		}
 	}
@@ -53,23 +99,9 @@ func Decide(r Rules, op call.Operation, t Target) (call.Decision, *call.Refusal)
 	return d, nil
 }
 
-// Offers reports whether the tool of t is shown to agents: it could be called
-// as far as the rules go.
-func Offers(r Rules, t Target) bool {
-	_, refusal := Decide(r, call.OperationToolsCall, t)
-	return refusal == nil
-}
-
-// decidable reports whether there are rules for op: on a tool, or on the
-// server itself.
-func decidable(op call.Operation, tool string) bool {
-	switch op {
-	case call.OperationDiscover, call.OperationClose:
-		return true
-	case call.OperationToolsCall:
-		return tool != ""
-	}
-	return false
+// undecided is the decision before any rule was asked, which denies.
+func undecided(t Target) call.Decision {
+	return call.Decision{Verdict: call.Deny, Policy: call.PolicyNotRun, Effect: t.Effect}
 }
 
 func refuse(d call.Decision, rule string, refusal *call.Refusal) (call.Decision, *call.Refusal) {
@@ -92,10 +124,11 @@ func judge(m Match, action, what string) (string, *call.Refusal) {
 	return m.Rule, call.Refuse(call.DeniedByRule, "the rule %s denies %s", m.Rule, what)
 }
 
-// use judges the sending of one secret to the server with the host action.
-func (r Rules) use(ref Reference, server, host string) (string, *call.Refusal) {
+// use judges the sending of one secret to a server, by the action of reaching
+// it.
+func (r Rules) use(ref Reference, server, reach string) (string, *call.Refusal) {
 	action := secretUse + ref.Name
-	c := r.credential(ref, host)
+	c := r.credential(ref, reach)
 	switch {
 	case !c.Found:
 		return action, call.Refuse(call.CredentialNoRule, "no rule allows %s%s", action, limit(ref, server))

@@ -71,8 +71,11 @@ func parseQuestion(t *testing.T, line string) question {
 		t.Fatalf("unreadable question %q", line)
 	}
 	q := question{text: asked[2:], want: want, rule: strings.TrimPrefix(rule, "-")}
-	q.op = map[string]call.Operation{"call": call.OperationToolsCall, "discover": call.OperationDiscover, "other": "resources/read"}[words[0]]
+	q.op = map[string]call.Operation{"call": call.OperationToolsCall, "discover": call.OperationDiscover, "close": call.OperationClose, "other": "resources/read"}[words[0]]
 	q.target = policy.Target{Server: words[1], ReversedHost: words[2], Effect: call.EffectRead}
+	if words[2] == "process" {
+		q.target.ReversedHost, q.target.Process = "", true
+	}
 	words = words[3:]
 	if len(words) > 0 && words[0] != "with" {
 		q.target.Tool, words = words[0], words[1:]
@@ -143,7 +146,10 @@ func TestAddingADenyNeverAllowsMore(t *testing.T) {
 	var added []policy.Rule
 	for _, q := range all {
 		added = append(added, q.rules...)
-		added = append(added, policy.Rule{Action: "mcp." + q.target.Server + ".host." + q.target.ReversedHost})
+		if !q.target.Process {
+			added = append(added, policy.Rule{Action: "mcp." + q.target.Server + ".host." + q.target.ReversedHost})
+		}
+		added = append(added, policy.Rule{Action: "mcp." + q.target.Server + ".process"})
 		for _, ref := range q.target.References {
 			added = append(added, policy.Rule{Action: "secret.use." + ref.Name}, policy.Rule{Action: "secret.use." + ref.Name, To: []string{"mcp.wiki.*"}})
 		}
@@ -191,7 +197,10 @@ func TestOnlyCallableToolsAreOffered(t *testing.T) {
 
 func TestZeroValuesRefuse(t *testing.T) {
 	whole := policy.Target{Server: "docs", ReversedHost: "com.example", Tool: "search"}
-	for name, target := range map[string]policy.Target{"zero rules": whole, "zero target": {}, "no host": {Server: "docs", Tool: "t"}, "no server": {ReversedHost: "com", Tool: "t"}} {
+	for name, target := range map[string]policy.Target{
+		"zero rules": whole, "zero target": {}, "no host": {Server: "docs", Tool: "t"}, "no server": {ReversedHost: "com", Tool: "t"},
+		"a process": {Server: "docs", Process: true, Tool: "t"}, "a resource": {Server: "docs", ReversedHost: "com", Resource: "r"},
+	} {
 		d, refusal := policy.Decide(policy.Rules{}, call.OperationToolsCall, target)
 		if refusal == nil || d.Verdict == call.Allow || policy.Offers(policy.Rules{}, target) {
 			t.Errorf("%s is allowed", name)
@@ -201,17 +210,34 @@ func TestZeroValuesRefuse(t *testing.T) {
 	if _, refusal := policy.Decide(everything, "", whole); refusal == nil {
 		t.Error("the zero operation is allowed")
 	}
-	for name, target := range map[string]policy.Target{"no host": {Server: "docs"}, "no server": {ReversedHost: "com"}} {
-		if _, refusal := policy.Decide(everything, call.OperationDiscover, target); refusal == nil {
-			t.Errorf("%s is allowed by mcp.*", name)
+	for name, target := range map[string]policy.Target{"no host": {Server: "docs"}, "no server": {ReversedHost: "com"}, "a host and a process": {Server: "docs", ReversedHost: "com", Process: true}} {
+		for _, op := range []call.Operation{call.OperationDiscover, call.OperationClose} {
+			if _, refusal := policy.Decide(everything, op, target); refusal == nil {
+				t.Errorf("%s of %s is allowed by mcp.*", op, name)
+			}
+		}
+	}
+	for name, target := range map[string]policy.Target{
+		"nothing": {}, "a tool and a prompt": {Tool: "a", Prompt: "a"}, "a tool and a resource": {Tool: "a", Resource: "a"}, "a resource and a prompt": {Resource: "a", Prompt: "a"},
+	} {
+		target.Server, target.ReversedHost = "docs", "com"
+		if policy.Offers(everything, target) {
+			t.Errorf("%s is offered by mcp.*", name)
+		}
+		if _, refusal := policy.Decide(everything, call.OperationToolsCall, target); refusal == nil {
+			t.Errorf("calling %s is allowed by mcp.*", name)
 		}
 	}
 }
 
 func TestAskSaysWhatWouldPermitIt(t *testing.T) {
-	r := compile(t, []policy.Rule{{Action: "mcp.docs.host.*", Decision: policy.Ask}})
+	r := compile(t, []policy.Rule{{Action: "mcp.docs.host.*", Decision: policy.Ask}, {Action: "mcp.docs.process", Decision: policy.Ask}})
 	_, refusal := policy.Decide(r, call.OperationDiscover, policy.Target{Server: "docs", ReversedHost: "com.example"})
 	if want := "the rule mcp.docs.host.* asks before reaching the server; allow mcp.docs.host.com.example would permit it"; refusal == nil || refusal.Detail != want {
+		t.Errorf("got %v, want %s", refusal, want)
+	}
+	_, refusal = policy.Decide(r, call.OperationDiscover, policy.Target{Server: "docs", Process: true})
+	if want := "the rule mcp.docs.process asks before running the server; allow mcp.docs.process would permit it"; refusal == nil || refusal.Detail != want {
 		t.Errorf("got %v, want %s", refusal, want)
 	}
 }

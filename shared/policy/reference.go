@@ -15,12 +15,12 @@ type credential struct {
 }
 
 // credential finds the most specific rule that concerns the secret ref and the
-// server with the given host action. A deny or ask that is limited to other
+// server that the given action reaches, by its host or as a process. A deny or ask that is limited to other
 // servers does not concern it. An allow always does: limited to other servers,
 // or, for a shared secret, to none, it says that this server may not have it.
-func (r Rules) credential(ref Reference, host string) credential {
+func (r Rules) credential(ref Reference, reach string) credential {
 	for rules := range r.levels(secretUse + ref.Name) {
-		if c := concerning(rules, ref, host); c.Found {
+		if c := concerning(rules, ref, reach); c.Found {
 			return c
 		}
 	}
@@ -28,10 +28,10 @@ func (r Rules) credential(ref Reference, host string) credential {
 }
 
 // concerning is credential among equally specific rules.
-func concerning(rules []Rule, ref Reference, host string) credential {
+func concerning(rules []Rule, ref Reference, reach string) credential {
 	var found credential
 	for _, rule := range rules {
-		covers := rule.To == nil || covered(rule.To, host)
+		covers := rule.To == nil || covered(rule.To, reach)
 		if rule.Decision != Allow && !covers {
 			continue
 		}
@@ -61,11 +61,11 @@ func (c credential) rank() int {
 	return 4
 }
 
-// covered reports whether one of the patterns stands for the host action.
-func covered(to []string, host string) bool {
+// covered reports whether one of the patterns stands for the action of reaching a server.
+func covered(to []string, reach string) bool {
 	for _, pattern := range to {
 		body, wild := strings.CutSuffix(pattern, ".*")
-		if pattern == host || wild && (host == body || strings.HasPrefix(host, body+".")) {
+		if pattern == reach || wild && (reach == body || strings.HasPrefix(reach, body+".")) {
 			return true
 		}
 	}

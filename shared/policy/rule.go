@@ -8,10 +8,13 @@
 //
 // # Actions
 //
-// Reaching a server needs mcp.<server>.host.<host, last label first>, calling
-// one of its tools also mcp.<server>.tool.<name>, and sending it a credential
-// also secret.use.<reference>, one for each secret that the credential is made
-// of. A rule's action is one of these in full, or ends in ".*" and then stands
+// Reaching a server needs mcp.<server>.host.<host, last label first>. A server
+// that is a child process has no host: running it needs mcp.<server>.process
+// instead. Calling one of its tools also needs mcp.<server>.tool.<name>,
+// reading a resource mcp.<server>.resource.<uri> (of a template, the template
+// as it is written), getting a prompt mcp.<server>.prompt.<name>, and giving
+// the server a secret secret.use.<reference>: one for each that its credential,
+// its TLS settings or its process refer to. A rule's action is one of these in full, or ends in ".*" and then stands
 // for what is before it and for whatever continues that with a dot. The most
 // specific rule decides: exact, then the longest ".*"; of equal ones deny goes
 // before ask, and ask before allow.
@@ -19,6 +22,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -34,7 +38,8 @@ const (
 )
 
 // Rule is one row of a tenant's table. To is for secret.use rules only and
-// limits the rule to servers ("mcp.docs.*", or finer by the host action); a
+// limits the rule to servers ("mcp.docs.*", or finer by the action of reaching
+// them); a
 // secret that several servers refer to is allowed by no rule without it, so
 // that a new entry cannot borrow a credential.
 type Rule struct {
@@ -98,7 +103,7 @@ func checkAction(action string) string {
 		}
 		return ""
 	}
-	return "it matches nothing: actions are mcp.<server>.host.<host>, mcp.<server>.tool.<name> and secret.use.<reference>"
+	return "it matches nothing: actions are mcp.<server>.host.<host>, mcp.<server>.process, mcp.<server>.tool.<name>, mcp.<server>.resource.<uri>, mcp.<server>.prompt.<name> and secret.use.<reference>"
 }
 
 // checkWords checks what every action has in common.
@@ -141,10 +146,12 @@ func checkServer(words []string) string {
 	switch kind := words[2]; {
 	case kind == "*":
 		return ""
-	case kind == "resource" || kind == "prompt":
-		return "rules for " + kind + "s are not supported by this version"
-	case kind != "host" && kind != "tool":
-		return fmt.Sprintf("%.32q is not host or tool", kind)
+	case kind == "process" && name != "" && name != "*":
+		return "nothing comes after process: a server has one"
+	case kind == "process":
+		return ""
+	case !slices.Contains([]string{"host", "tool", "resource", "prompt"}, kind):
+		return fmt.Sprintf("%.32q is not host, process, tool, resource or prompt", kind)
 	case name == "":
 		return "it ends too early: a name or * is missing"
 	case kind == "host" && name != strings.ToLower(name):
@@ -167,8 +174,8 @@ func checkTo(r Rule) (field, reason string) {
 	}
 	for i, to := range r.To {
 		words := strings.Split(to, ".")
-		if checkAction(to) != "" || words[0] != "mcp" || words[1] == "*" || words[2] == "tool" {
-			return fmt.Sprintf("to[%d]", i), "it must name one server: mcp.<server>.* or mcp.<server>.host.<host>"
+		if checkAction(to) != "" || words[0] != "mcp" || words[1] == "*" || !slices.Contains([]string{"*", "host", "process"}, words[2]) {
+			return fmt.Sprintf("to[%d]", i), "it must name one server: mcp.<server>.*, mcp.<server>.host.<host> or mcp.<server>.process"
 		}
 	}
 	return "", ""
