@@ -62,13 +62,31 @@ func DefaultLimits() Limits {
 // Set puts n into limits, or says which bound of l it breaks. The error does
 // not hold n.
 func (l Limit) Set(limits *Limits, n int64) error {
-	switch {
-	case n > l.Cap:
-		return fmt.Errorf("it is over the hard cap of %d", l.Cap)
-	case n < l.Least:
-		return fmt.Errorf("it is under the least of %d", l.Least)
+	if err := within(n, l.Least, l.Cap); err != nil {
+		return err
 	}
 	l.set(limits, n)
+	return nil
+}
+
+// SetMaxServers puts n into s, or says which bound it breaks: 1 and
+// [CapMaxServers]. The error does not hold n.
+func (s *Settings) SetMaxServers(n int64) error {
+	if err := within(n, 1, CapMaxServers); err != nil {
+		return err
+	}
+	s.MaxServers = int(n)
+	return nil
+}
+
+// within says which of two bounds n breaks.
+func within(n, least, top int64) error {
+	switch {
+	case n > top:
+		return fmt.Errorf("it is over the hard cap of %d", top)
+	case n < least:
+		return fmt.Errorf("it is under the least of %d", least)
+	}
 	return nil
 }
 

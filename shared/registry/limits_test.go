@@ -12,7 +12,9 @@ import (
 func TestDefaultLimits(t *testing.T) {
 	want := registry.Limits{
 		StartupTimeout: 10 * time.Second, RequestTimeout: time.Minute,
+		CloseTimeout: 2 * time.Second, MaxFrameBytes: 1 << 20,
 		MaxResultBytes: 1 << 20, MaxDescriptorBytes: 256 << 10, MaxToolPages: 10, MaxTools: 64,
+		MaxInFlight: 8, ReconnectAttempts: 1, Backoff: 250 * time.Millisecond,
 	}
 	if got := registry.DefaultLimits(); got != want {
 		t.Errorf("got %+v\nwant %+v", got, want)
@@ -23,6 +25,7 @@ func TestHardCaps(t *testing.T) {
 	caps := map[string]int64{
 		"startup_timeout_ms": 30_000, "request_timeout_ms": 600_000,
 		"max_result_bytes": 5 << 20, "max_descriptor_bytes": 1 << 20, "max_tool_pages": 100, "max_tools": 512,
+		"close_timeout_ms": 10_000, "max_frame_bytes": 5 << 20, "max_in_flight": 64, "reconnect_attempts": 3, "backoff_ms": 5_000,
 	}
 	limits, set := registry.ServerLimits(), new(registry.Limits)
 	if len(limits) != len(caps) {
@@ -43,6 +46,33 @@ func TestHardCaps(t *testing.T) {
 		}
 		if l.Default < l.Least || l.Default > l.Cap {
 			t.Errorf("%s: the default %d is out of bounds", l.Key, l.Default)
+		}
+	}
+}
+
+// Whoever wants no second attempt, or no pause before it, can say so; anything
+// else that is zero would let no call through.
+func TestLeastValues(t *testing.T) {
+	for _, l := range registry.ServerLimits() {
+		want := int64(1)
+		if l.Key == "reconnect_attempts" || l.Key == "backoff_ms" {
+			want = 0
+		}
+		if l.Least != want {
+			t.Errorf("%s: the least is %d, want %d", l.Key, l.Least, want)
+		}
+	}
+}
+
+func TestServersOfferedToOneCaller(t *testing.T) {
+	for n, want := range map[int64]string{1: "", 8: "", 64: "", 65: "it is over the hard cap of 64", 0: "it is under the least of 1", -1: "it is under the least of 1"} {
+		settings := registry.DefaultSettings()
+		err := settings.SetMaxServers(n)
+		switch {
+		case want == "" && (err != nil || settings.MaxServers != int(n)):
+			t.Errorf("%d: got %d, %v", n, settings.MaxServers, err)
+		case want != "" && (err == nil || err.Error() != want || settings.MaxServers != 8):
+			t.Errorf("%d: got %d, %v, want 8, %s", n, settings.MaxServers, err, want)
 		}
 	}
 }

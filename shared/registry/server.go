@@ -45,24 +45,20 @@ type Server struct {
 	UnexpectedTools  string // UnexpectedFail or UnexpectedHide
 }
 
-// Process is how a server that is a child process is started. Such a server
-// has no endpoint, no networks and no TLS.
-type Process struct {
-	Command string
-	Args    []string          // hold no secrets
-	Env     map[string]string // variable -> reference; the same as Auth.Environment
-}
-
 // References lists the secrets that s uses, each once: those of its
-// credential, of its TLS settings and of its process.
+// credential, of its TLS settings and of its process. Each needs a rule.
 func (s *Server) References() []string {
-	refs := s.Auth.References()
-	for _, ref := range s.TLS.References() {
-		if !slices.Contains(refs, ref) {
-			refs = append(refs, ref)
+	refs := slices.Concat(s.Auth.References(), s.TLS.References())
+	if s.Process != nil {
+		refs = append(refs, secret.Auth{Environment: s.Process.Env}.References()...)
+	}
+	var once []string
+	for _, ref := range refs {
+		if !slices.Contains(once, ref) {
+			once = append(once, ref)
 		}
 	}
-	return refs
+	return once
 }
 
 // Offered is the name that the tool upstream is offered under.
@@ -103,7 +99,11 @@ func (s *Server) HasTool(tool string) bool {
 }
 
 // AllowsEndpoint reports whether the endpoint is among the allowed ones, byte
-// for byte. It is asked again at every call.
+// for byte. It is asked again at every call. A child process has none, and
+// nothing else will do.
 func (s *Server) AllowsEndpoint() bool {
+	if s.Process != nil {
+		return s.Endpoint == endpoint.URL{} && s.AllowedEndpoints == nil
+	}
 	return slices.Contains(s.AllowedEndpoints, s.Endpoint.String())
 }
