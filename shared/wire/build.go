@@ -26,11 +26,20 @@ func AppendRequest(dst []byte, id ID, method string, params json.RawMessage) []b
 	return append(dst, '}')
 }
 
+// ResultTail is what follows the result in a response.
+const ResultTail = `}`
+
+// AppendResultHead appends what stands before the result in a response, so
+// that a large one can be written between head and [ResultTail] without being
+// copied.
+func AppendResultHead(dst []byte, id ID) []byte {
+	return append(appendResponse(dst, id), `,"result":`...)
+}
+
 // AppendResult appends a response with a result, which is written as it is;
 // nil is an empty object.
 func AppendResult(dst []byte, id ID, result json.RawMessage) []byte {
-	dst = appendResponse(dst, id)
-	dst = append(dst, `,"result":`...)
+	dst = AppendResultHead(dst, id)
 	if result == nil {
 		return append(dst, `{}}`...)
 	}
