@@ -1,6 +1,13 @@
 package wire
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Param is an argument of a tool that the tool's description wants repeated in
 // a header (MCP 2026-07-28, basic/transports/streamable-http, x-mcp-header).
@@ -10,17 +17,200 @@ type Param struct {
 	Type   string   // string, integer or boolean
 }
 
-// Params reads the x-mcp-header annotations of a tool's inputSchema. The error
-// is of an annotation that makes the tool invalid, so that a client must not
-// offer it: a name that is no token or that another annotation has in any
-// case, a type other than string, integer and boolean, a place that is not
-// reached through properties alone. It never quotes the schema.
-func Params(inputSchema json.RawMessage) ([]Param, error) { return nil, nil }
+// The bounds of a tool's annotations: servers commonly take 100 header lines
+// and 8 KiB of head, and those in the field are named after an argument.
+const (
+	maxParams      = 64
+	maxParamHeader = 256 // bytes of a name
+)
 
-// Value is the header's value for a call with these arguments; ok is false
-// where the argument is absent or null, so that no header is sent. The error
-// is of an argument that is not of the parameter's type, or of an integer
-// beyond 2^53-1 either way. It never quotes the argument.
-func (p Param) Value(arguments json.RawMessage) (value string, ok bool, err error) {
-	return "", false, nil
+// annotation is the keyword that marks a parameter.
+const annotation = "x-mcp-header"
+
+// What makes a tool invalid. The texts are shown to operators.
+var (
+	errAnnotationName   = errors.New("an x-mcp-header is not the name of a header")
+	errAnnotationTwice  = errors.New("two x-mcp-headers have the same name, whatever its case")
+	errAnnotationType   = errors.New("an x-mcp-header is on a parameter that is no string, integer or boolean")
+	errAnnotationPlace  = errors.New("an x-mcp-header is not reached through properties alone")
+	errAnnotationNumber = fmt.Errorf("more than %d x-mcp-headers", maxParams)
+)
+
+// Params reads the x-mcp-header annotations of a tool's inputSchema, in their
+// order. The error is of an annotation that makes the tool invalid, so that a
+// client must not offer it: a name that is no token or that another annotation
+// has in any case, a type other than string, integer and boolean (or one of
+// them and null), a place that is not reached through properties alone. It
+// never quotes the schema. A schema that is no object has no annotations.
+func Params(inputSchema json.RawMessage) ([]Param, error) {
+	// Nearly every schema has none, and can be told by looking: a name could
+	// only hide behind an escaped letter.
+	if !bytes.Contains(inputSchema, []byte(annotation)) && !bytes.Contains(inputSchema, []byte(`\u`)) {
+		return nil, nil
+	}
+	r := paramsReader{reader: newLenientReader(inputSchema)}
+	defer r.reader.release()
+	if r.kind() != '{' {
+		return nil, nil
+	}
+	if err := r.schema(place{reachable: true}); err != nil {
+		return nil, explained(err)
+	}
+	return r.found, nil
+}
+
+// explained keeps the faults of this file and takes the schema's bytes out of
+// the decoder's.
+func explained(err error) error {
+	for _, own := range []error{errAnnotationName, errAnnotationTwice, errAnnotationType, errAnnotationPlace, errAnnotationNumber} {
+		if errors.Is(err, own) {
+			return own
+		}
+	}
+	return errors.New(explain(err))
+}
+
+// paramsReader walks a schema.
+type paramsReader struct {
+	*reader
+	found []Param
+}
+
+// place is where in the schema the walk is.
+type place struct {
+	path      []string // properties from the root, where reachable
+	reachable bool     // through properties alone
+}
+
+// schema reads one schema that is an object.
+func (r *paramsReader) schema(at place) error {
+	if r.dec.StackDepth() >= MaxDepth {
+		return errDepth
+	}
+	var header, kind []byte
+	_, err := r.object(func(name []byte) (err error) {
+		switch string(name) {
+		case annotation:
+			header, err = r.value()
+			return err
+		case "type":
+			kind, err = r.value()
+			return err
+		}
+		return r.keyword(string(name), at)
+	})
+	if err != nil || header == nil {
+		return err
+	}
+	return r.annotated(header, kind, at)
+}
+
+// keyword reads the value of any other keyword. Those that hold values of the
+// instance hold no schemas, and those that hold schemas by name may use any
+// name, that of the annotation too. Schemas that nobody has defined yet are
+// looked into all the same: an annotation in one would go unmirrored.
+func (r *paramsReader) keyword(name string, at place) error {
+	switch name {
+	case "default", "const", "enum", "examples", "example":
+		_, err := r.value()
+		return err
+	case "properties":
+		return r.named(at)
+	case "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
+		return r.named(place{})
+	}
+	return r.elsewhere()
+}
+
+// named reads an object whose members are schemas under names of their own.
+func (r *paramsReader) named(at place) error {
+	if r.kind() != '{' {
+		return r.elsewhere()
+	}
+	_, err := r.object(func(name []byte) error {
+		if r.kind() != '{' {
+			return r.elsewhere()
+		}
+		below := place{reachable: at.reachable}
+		if at.reachable {
+			below.path = append(slices.Clip(at.path), string(name))
+		}
+		return r.schema(below)
+	})
+	return err
+}
+
+// elsewhere reads a value in which no annotation may be.
+func (r *paramsReader) elsewhere() error {
+	switch r.kind() {
+	case '{':
+		return r.schema(place{})
+	case '[':
+		return r.list()
+	}
+	_, err := r.value()
+	return err
+}
+
+// list reads an array of schemas.
+func (r *paramsReader) list() error {
+	if r.dec.StackDepth() >= MaxDepth {
+		return errDepth
+	}
+	if _, err := r.dec.ReadToken(); err != nil {
+		return err
+	}
+	for r.kind() != ']' {
+		if err := r.elsewhere(); err != nil {
+			return err
+		}
+	}
+	_, err := r.dec.ReadToken()
+	return err
+}
+
+// annotated keeps an annotation, as the raw values that were beside it.
+func (r *paramsReader) annotated(header, kind []byte, at place) error {
+	if !at.reachable || len(at.path) == 0 {
+		return errAnnotationPlace
+	}
+	if header[0] != '"' {
+		return errAnnotationName
+	}
+	p := Param{Header: string(unquote(header)), Path: at.path, Type: primitive(kind)}
+	switch {
+	case FieldName(p.Header) != nil || len(p.Header) > maxParamHeader:
+		return errAnnotationName
+	case p.Type == "":
+		return errAnnotationType
+	case len(r.found) == maxParams:
+		return errAnnotationNumber
+	case slices.ContainsFunc(r.found, func(other Param) bool { return strings.EqualFold(other.Header, p.Header) }):
+		return errAnnotationTwice
+	}
+	r.found = append(r.found, p)
+	return nil
+}
+
+// primitive is the type that a schema names, empty where it is none that a
+// header can carry. A list of that type and null is that type: null has no
+// header, and generators write optional parameters so.
+func primitive(kind []byte) string {
+	names := []string{}
+	if len(kind) > 0 && kind[0] == '"' {
+		names = append(names, string(unquote(kind)))
+	} else if json.Unmarshal(kind, &names) != nil || len(names) > 2 {
+		return ""
+	}
+	if len(names) == 2 {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == "null" })
+	}
+	if len(names) != 1 {
+		return ""
+	}
+	switch names[0] {
+	case "string", "integer", "boolean":
+		return names[0]
+	}
+	return ""
 }
