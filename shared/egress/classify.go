@@ -35,19 +35,22 @@ func Classify(a netip.Addr) (call.Reason, bool) {
 }
 
 // mostTelling is a reason for addresses that are refused anyway. Of two
-// layouts one is often all zeros, which tells nothing.
+// layouts the one that is not in use is often all zeros, which tells nothing.
 func mostTelling(addrs ...netip.Addr) call.Reason {
-	found := call.SpecialUse
+	zeros := 0
 	for _, a := range addrs {
 		reason, refused := Classify(a)
-		if !refused || reason == call.SpecialUse {
-			continue
-		}
-		if found = reason; reason != call.Unspecified {
-			break
+		switch {
+		case reason == call.Unspecified:
+			zeros++
+		case refused && reason != call.SpecialUse:
+			return reason
 		}
 	}
-	return found
+	if zeros == len(addrs) {
+		return call.Unspecified
+	}
+	return call.SpecialUse
 }
 
 // named finds the reasons that say more than special use.
