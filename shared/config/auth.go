@@ -28,7 +28,9 @@ func readAuth(n node, secrets map[string]secret.Source) secret.Auth {
 		return secret.Bearer(readReference(n.object("type token_ref", "").get("token_ref"), secrets))
 	case secret.TypeHeaders:
 		return readHeaders(n.object("type headers", "").get("headers"), secrets)
-	case "query", "environment", "oauth_client_credentials", "oauth_user", "oauth_dcr", "aws_sigv4":
+	case secret.TypeEnvironment:
+		kind.fail("a server with an endpoint gets its credential in headers; auth type environment is for a child process")
+	case "query", "oauth_client_credentials", "oauth_user", "oauth_dcr", "aws_sigv4":
 		kind.fail("auth type %s is not supported by this version", t)
 	default:
 		if kind.kind == '"' {

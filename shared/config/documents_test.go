@@ -47,7 +47,7 @@ func TestDocumentsOfAFile(t *testing.T) {
 	if diff := cmp.Diff([]string{"tenant ", "rules ", "server docs", "server wiki"}, got); diff != "" {
 		t.Errorf("documents (-want +got):\n%s", diff)
 	}
-	want := `{"audit_intent":"all","audit_final":"after","audit_arguments":"digest","explain_refusals":false}`
+	want := `{"audit_intent":"all","audit_final":"after","audit_arguments":"digest","explain_refusals":false,"max_servers":3}`
 	if string(docs[0].Body) != want {
 		t.Errorf("settings %s, want %s", docs[0].Body, want)
 	}
@@ -61,13 +61,13 @@ func TestDocumentsMakeTheSameTenant(t *testing.T) {
 	for range 500 {
 		f := randomFile(r)
 		f["explain_refusals"] = r.IntN(2) == 0
-		c, err := config.Parse("relay.json", text(t, f), config.Options{Loopback: true})
+		c, err := config.Parse("relay.json", text(t, f), config.Options{Loopback: true, Processes: true})
 		if err != nil {
 			t.Fatalf("%s: %v", text(t, f), err)
 		}
 		docs := documents(t, c)
 		r.Shuffle(len(docs), func(i, j int) { docs[i], docs[j] = docs[j], docs[i] })
-		tenant, err := config.Build("acme", docs, config.Options{Loopback: true})
+		tenant, err := config.Build("acme", docs, config.Options{Loopback: true, Processes: true})
 		if err != nil {
 			t.Fatalf("%s: %v", text(t, f), err)
 		}
@@ -92,7 +92,7 @@ func randomFile(r *rand.Rand) object {
 		f["audit_intent"] = "all"
 	}
 	if r.IntN(2) == 0 {
-		f["audit_arguments"], f["audit_final"] = "none", "after"
+		f["audit_arguments"], f["audit_final"], f["max_servers"] = "none", "after", 1+r.IntN(64)
 	}
 	var rules []any
 	for i := range r.IntN(4) {
@@ -105,13 +105,19 @@ func randomFile(r *rand.Rand) object {
 }
 
 func randomEntry(r *rand.Rand, name string) object {
+	if r.IntN(5) == 0 {
+		return with(child(name, "args", []any{"-y", name}, "env", object{"TOKEN": "shared"}), "secrets", object{"shared": object{"env": "SHARED", "secret": "acme/shared"}})
+	}
 	endpoints := []string{url, "https://a.example.com:8443/mcp?lang=en", "http://127.0.0.1:9000/mcp", "https://x.example.org"}
 	e := entry(name, "endpoint", endpoints[r.IntN(len(endpoints))])
 	c := e["config"].(object)
 	switch r.IntN(3) {
 	case 0:
 		e["secrets"] = object{"shared": object{"env": "SHARED", "secret": "acme/shared"}}
-		c["auth"] = object{"type": "bearer", "token_ref": "shared"}
+		c["auth"], c["ipv6"] = object{"type": "bearer", "token_ref": "shared"}, r.IntN(2) == 0
+		if c["endpoint"] == url {
+			c["tls"] = object{"ca_ref": "shared"}
+		}
 	case 1:
 		e["secrets"] = object{name + "-key": "KEY_" + name, "shared": object{"env": "SHARED", "secret": "acme/shared"}}
 		c["auth"] = object{"type": "headers", "headers": []any{object{"as": "X-Key", "token_ref": name + "-key"}}}
@@ -210,6 +216,7 @@ func TestProblemsOfDocumentsNameThem(t *testing.T) {
 		{"later setting", "acme", []registry.Document{doc("tenant", "", object{"on_policy_error": "allow"})}, "tenant document: on_policy_error: it is not supported by this version"},
 		{"unknown kind", "acme", []registry.Document{doc("policy", "reads-only", object{})}, "policy document reads-only: documents of this kind are not supported by this version"},
 		{"named rules", "acme", []registry.Document{doc("rules", "x", []any{})}, "rules document x: documents of this kind are not supported by this version"},
+		{"a process", "acme", []registry.Document{doc("server", "docs", child("docs"))}, "server document docs: config.command: a deployed relay cannot run processes: a server with a command is for a local relay only"},
 		{"bad tenant", "a#b", nil, "tenant: its byte 2 is not one of a-z A-Z 0-9 ._-"},
 	}
 	for _, c := range cases {
@@ -247,19 +254,21 @@ func FuzzParse(f *testing.F) {
 		`{"tenant":"a","servers":[{"name":"a","config":{"endpoint":"https://a.example.com/"},"allowed_networks":["10.0.0.0/8"]}]}`,
 		`{"tenant":"a","servers":[{"name":"a","config":{"endpoint":"https://a.b/","auth":{"type":"bearer","token_ref":"k"}},"secrets":{"k":{"env":"K"}}}]}`,
 		`{"tenant":"a","servers":[{"name":"a","config":{"endpoint":"https://a.b/","effects":{"t":"read"},"bindings":{"t":"u"},"policy_metadata":{"t":{"read_only":true}}}}]}`,
+		`{"tenant":"a","servers":[{"name":"a","config":{"endpoint":"https://a.b/","tls":{"ca_ref":"c","client_cert_ref":"d","client_key_ref":"e"},"ipv6":true},"secrets":{"c":"c","d":"d","e":"e"}}]}`,
+		`{"tenant":"a","servers":[{"name":"a","config":{"command":"x","args":["-y",""],"env":{"T":"k"},"auth":{"type":"environment"}},"secrets":{"k":"K"}}],"max_servers":64}`,
 		`{"tenant":"a","rules":[{"action":"secret.use.x","decision":"allow","to":["mcp.docs.*"]}],"audit_final":"after"}`,
 	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		c, err := config.Parse("f", []byte(s), config.Options{Loopback: true})
+		c, err := config.Parse("f", []byte(s), config.Options{Loopback: true, Processes: true})
 		if err != nil {
 			if all := (*config.Error)(nil); !errors.As(err, &all) || len(all.Problems) == 0 {
 				t.Fatalf("%q: %v", s, err)
 			}
 			return
 		}
-		tenant, err := config.Build(c.Tenant.ID, documents(t, c), config.Options{Loopback: true})
+		tenant, err := config.Build(c.Tenant.ID, documents(t, c), config.Options{Loopback: true, Processes: true})
 		if err != nil {
 			t.Fatalf("%q: %v", s, err)
 		}

@@ -21,6 +21,11 @@ func entry(name string, changes ...any) object {
 	return object{"name": name, "config": c}
 }
 
+// child is a usable entry of a child process.
+func child(name string, changes ...any) object {
+	return entry(name, append([]any{"endpoint", nil, "command", "docs-mcp"}, changes...)...)
+}
+
 // set puts pairs of keys and values into o; a nil value removes the key.
 func set(o object, pairs []any) {
 	for i := 0; i < len(pairs); i += 2 {

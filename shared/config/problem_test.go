@@ -58,10 +58,14 @@ func TestEachProblemNamesItsFieldAndReason(t *testing.T) {
 		{"unknown field in another case", file([]any{}, "Rules", []any{}), []string{"Rules: it is not a known field"}},
 		{"odd field", file([]any{}, "a.b", 1), []string{"[name 0]: it is not a known field"}},
 		{"servers of another kind", `{"tenant":"a","servers":{}}`, []string{"servers: it must be a list"}},
-		{"later fields", file([]any{}, "policies", []any{}, "agents", nil, "budgets", object{}, "issuers", []any{}, "require_turn", "all", "on_policy_error", "allow", "max_servers", 3),
-			[]string{"budgets" + later, "issuers" + later, "max_servers" + later, "on_policy_error" + later, "policies" + later, "require_turn" + later}},
+		{"later fields", file([]any{}, "policies", []any{}, "agents", nil, "budgets", object{}, "issuers", []any{}, "require_turn", "all", "on_policy_error", "allow"),
+			[]string{"budgets" + later, "issuers" + later, "on_policy_error" + later, "policies" + later, "require_turn" + later}},
 		{"settings", file([]any{}, "audit_intent", "none", "audit_final", 1, "audit_arguments", "full", "explain_refusals", "yes"),
 			[]string{"audit_intent: it is not one of writes, all", "audit_final: it must be a string", "audit_arguments: it is not one of preview, digest, none", "explain_refusals: it must be true or false"}},
+
+		{"too many servers for one caller", file([]any{}, "max_servers", 65), []string{"max_servers: it is over the hard cap of 64"}},
+		{"no server for anybody", file([]any{}, "max_servers", 0), []string{"max_servers: it is under the least of 1"}},
+		{"servers for one caller of another kind", file([]any{}, "max_servers", "8"), []string{"max_servers: it must be a whole number"}},
 
 		// A server.
 		{"entry of another kind", file([]any{"docs", nil}), []string{"servers[0]: it must be an object", "servers[1]: it must be an object"}},
@@ -79,10 +83,9 @@ func TestEachProblemNamesItsFieldAndReason(t *testing.T) {
 		{"description", one(entry("docs", "source_description", "a\u0007b")), []string{"servers[0].config.source_description: it holds a control character"}},
 		{"long description", one(entry("docs", "source_description", strings.Repeat("a", 1025))), []string{"servers[0].config.source_description: it is longer than 1024 bytes"}},
 		{"unexpected_tools", one(entry("docs", "unexpected_tools", "allow")), []string{"servers[0].config.unexpected_tools: it is not one of fail, hide"}},
-		{"fields of later versions", one(entry("docs", "pin", "block", "elicitation", "pass", "require_turn", "all", "tls", object{}, "ipv6", false)),
-			[]string{"servers[0].config.elicitation" + later, "servers[0].config.ipv6" + later, "servers[0].config.pin" + later, "servers[0].config.require_turn" + later, "servers[0].config.tls" + later}},
-		{"a child process", one(entry("docs", "endpoint", nil, "command", "npx", "args", []any{}, "env", object{})),
-			[]string{"servers[0].config.args" + later, "servers[0].config.command" + later, "servers[0].config.env" + later}},
+		{"fields of later versions", one(entry("docs", "pin", "block", "elicitation", "pass", "require_turn", "all")),
+			[]string{"servers[0].config.elicitation" + later, "servers[0].config.pin" + later, "servers[0].config.require_turn" + later}},
+		{"ipv6 of another kind", one(entry("docs", "ipv6", "yes")), []string{"servers[0].config.ipv6: it must be true or false"}},
 
 		// Limits.
 		{"over a cap", one(entry("docs", "request_timeout_ms", 600001)), []string{"servers[0].config.request_timeout_ms: it is over the hard cap of 600000"}},
@@ -92,8 +95,9 @@ func TestEachProblemNamesItsFieldAndReason(t *testing.T) {
 		{"an exponent", one(entry("docs", "max_tools", raw("1e1"))), []string{"servers[0].config.max_tools: it must be a whole number"}},
 		{"a string", one(entry("docs", "max_tools", "10")), []string{"servers[0].config.max_tools: it must be a whole number"}},
 
-		{"limits of later versions", one(entry("docs", "close_timeout_ms", 1, "max_frame_bytes", 1, "max_in_flight", 1, "reconnect_attempts", 0, "backoff_ms", 0)),
-			[]string{"servers[0].config.backoff_ms" + later, "servers[0].config.close_timeout_ms" + later, "servers[0].config.max_frame_bytes" + later, "servers[0].config.max_in_flight" + later, "servers[0].config.reconnect_attempts" + later}},
+		{"limits over their caps", one(entry("docs", "close_timeout_ms", 10001, "max_frame_bytes", 5<<20+1, "max_in_flight", 65, "reconnect_attempts", 4, "backoff_ms", 5001)),
+			[]string{"servers[0].config.close_timeout_ms: it is over the hard cap of 10000", "servers[0].config.max_frame_bytes: it is over the hard cap of 5242880", "servers[0].config.max_in_flight: it is over the hard cap of 64",
+				"servers[0].config.reconnect_attempts: it is over the hard cap of 3", "servers[0].config.backoff_ms: it is over the hard cap of 5000"}},
 
 		// Credentials.
 		{"auth of another kind", one(entry("docs", "auth", "none")), []string{"servers[0].config.auth: it must be an object"}},
@@ -155,11 +159,11 @@ func TestEachProblemNamesItsFieldAndReason(t *testing.T) {
 		{"a rule of another kind", rule("allow"), []string{"rules[0]: it must be an object"}},
 		{"an empty rule", rule(object{"action": "mcp.*", "decision": "allow"}, object{}), []string{"rules[1].action: it is missing"}},
 		{"an unknown field of a rule", rule(object{"action": "mcp.*", "decision": "allow", "for": "x"}), []string{"rules[0].for: it is not a known field"}},
-		{"a rule that matches nothing", rule(object{"action": "mcp.docs.hots.*", "decision": "deny"}), []string{`rules[0].action: "hots" is not host or tool`}},
+		{"a rule that matches nothing", rule(object{"action": "mcp.docs.hots.*", "decision": "deny"}), []string{`rules[0].action: "hots" is not host, process, tool, resource or prompt`}},
 		{"a decision that is no word", rule(object{"action": "mcp.*", "decision": "hunter2!"}), []string{"rules[0].decision: it is not allow, ask or deny"}},
-		{"a rule with something odd", rule(object{"action": "mcp.docs.hunter2!.*", "decision": "deny"}), []string{"rules[0].action: its third word is not host or tool"}},
+		{"a rule with something odd", rule(object{"action": "mcp.docs.hunter2!.*", "decision": "deny"}), []string{"rules[0].action: its third word is not host, process, tool, resource or prompt"}},
 		{"an empty to", rule(object{"action": "secret.use.x", "decision": "allow", "to": []any{}}), []string{"rules[0].to: it is empty: leave it out, or list servers as mcp.<server>.*"}},
-		{"a to of everybody", rule(object{"action": "secret.use.x", "decision": "allow", "to": []any{"mcp.docs.*", "mcp.*"}}), []string{"rules[0].to[1]: it must name one server: mcp.<server>.* or mcp.<server>.host.<host>"}},
+		{"a to of everybody", rule(object{"action": "secret.use.x", "decision": "allow", "to": []any{"mcp.docs.*", "mcp.*"}}), []string{"rules[0].to[1]: it must name one server: mcp.<server>.*, mcp.<server>.host.<host> or mcp.<server>.process"}},
 
 		// Callers.
 		{"an empty caller", caller(object{}), []string{"callers[0].subject: it is missing", "callers[0].kind: it is missing", "callers[0].scopes: it is missing", "callers[0].token_env: it is missing"}},

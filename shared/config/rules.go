@@ -44,7 +44,7 @@ func readRule(n node) (policy.Rule, bool) {
 		o.get("decision").fail("it is not allow, ask or deny")
 	}
 	if words := strings.Split(rule.Action, "."); len(words) > 2 && words[0] == "mcp" && words[2] != "*" && !plain.MatchString(words[2]) {
-		o.get("action").fail("its third word is not host or tool")
+		o.get("action").fail("its third word is not host, process, tool, resource or prompt")
 	}
 	if to := o.get("to"); to.present() {
 		rule.To = []string{}

@@ -13,15 +13,25 @@ import (
 const (
 	serverKeys = "name config secrets allowed_networks"
 
-	configKeys = "endpoint allowed_endpoints tenant_id auth allowed_tools bindings effects budget_classes policy_metadata " +
-		"source_description unexpected_tools " +
-		"startup_timeout_ms request_timeout_ms max_result_bytes max_descriptor_bytes max_tool_pages max_tools"
-	laterConfigKeys = "command args env tls ipv6 pin elicitation require_turn " +
-		"close_timeout_ms max_frame_bytes max_in_flight reconnect_attempts backoff_ms"
+	// What a server has by its endpoint, by its process, and either way.
+	endpointKeys = "endpoint allowed_endpoints tls ipv6"
+	processKeys  = "command args env"
+	eitherKeys   = "tenant_id auth allowed_tools bindings effects budget_classes policy_metadata source_description unexpected_tools"
+
+	laterConfigKeys = "pin elicitation require_turn"
 
 	// maxDescription bounds source_description, in bytes.
 	maxDescription = 1024
 )
+
+// configKeys lists the fields of config.
+func configKeys() string {
+	keys := endpointKeys + " " + processKeys + " " + eitherKeys
+	for _, limit := range registry.ServerLimits() {
+		keys += " " + limit.Key
+	}
+	return keys
+}
 
 // readServer reads one element of servers.
 func readServer(n node, tenant string, o Options) *registry.Server {
@@ -29,16 +39,17 @@ func readServer(n node, tenant string, o Options) *registry.Server {
 	s := &registry.Server{Limits: registry.DefaultLimits()}
 	s.Name = entry.get("name").name(registry.ServerName)
 	s.Secrets = readSecrets(entry.get("secrets"))
-	s.Networks = readNetworks(entry.get("allowed_networks"))
-	config := entry.get("config").object(configKeys, laterConfigKeys)
-	if !config.present() || stdio(config) {
+	config := entry.get("config").object(configKeys(), laterConfigKeys)
+	if !config.present() {
+		s.Networks = readNetworks(entry.get("allowed_networks"))
 		return s
 	}
-	readEndpoints(config, s, endpoint.Options{Loopback: o.Loopback, PrivateNames: len(s.Networks) > 0})
+	if !readTransport(entry, config, s, o) {
+		return s
+	}
 	if id := config.get("tenant_id"); id.present() && id.text() != tenant {
 		id.fail("it is not the tenant of this registration")
 	}
-	s.Auth = readAuth(config.get("auth"), s.Secrets)
 	readTools(config, s)
 	readLimits(config, s)
 	s.Description = config.get("source_description").description()
@@ -46,10 +57,25 @@ func readServer(n node, tenant string, o Options) *registry.Server {
 	return s
 }
 
-// stdio reports whether the entry is a child process, which is one problem,
-// not one for each key that such an entry lacks.
-func stdio(config object) bool {
-	return config.get("command").present() && !config.get("endpoint").present()
+// readTransport reads how a server is reached: a URL means HTTP, a command a
+// child process, never both. It is false where the rest of the entry is of no
+// interest, because its kind is not to be had.
+func readTransport(entry, config object, s *registry.Server, o Options) bool {
+	command := config.get("command")
+	if command.present() && !config.get("endpoint").present() {
+		return readProcess(entry, config, s, o)
+	}
+	if command.present() {
+		command.fail("it cannot stand beside endpoint: a URL means HTTP, a command means a child process")
+	} else {
+		config.refuse("args env", "it is for a child process, which has a command")
+	}
+	s.Networks = readNetworks(entry.get("allowed_networks"))
+	readEndpoints(config, s, endpoint.Options{Loopback: o.Loopback, PrivateNames: len(s.Networks) > 0})
+	s.Auth = readAuth(config.get("auth"), s.Secrets)
+	s.TLS = readTLS(config.get("tls"), s)
+	s.IPv6 = config.get("ipv6").flag(false)
+	return true
 }
 
 // readEndpoints reads the endpoint and what it must be among: itself where
@@ -84,10 +110,7 @@ func (n node) endpoint(o endpoint.Options) endpoint.URL {
 func readLimits(config object, s *registry.Server) {
 	for _, limit := range registry.ServerLimits() {
 		at := config.get(limit.Key)
-		if !at.present() {
-			continue
-		}
-		if number, ok := at.number(); ok {
+		if number, ok := at.limit(); ok {
 			at.check(limit.Set(&s.Limits, number))
 		}
 	}

@@ -38,7 +38,9 @@ func TestTheWholeShape(t *testing.T) {
 	}
 	limits := registry.DefaultLimits()
 	limits.RequestTimeout = 30 * time.Second
-	limits.MaxResultBytes = 2 << 20
+	limits.CloseTimeout, limits.Backoff = 500*time.Millisecond, 100*time.Millisecond
+	limits.MaxFrameBytes, limits.MaxResultBytes = 3<<20, 2<<20
+	limits.MaxInFlight, limits.ReconnectAttempts = 16, 0
 	want := &registry.Server{
 		Name:             "docs",
 		Endpoint:         mustEndpoint(t, url, endpoint.Options{}),
@@ -65,10 +67,14 @@ func TestTheWholeShape(t *testing.T) {
 	if diff := cmp.Diff(wantAuth, wiki.Auth); diff != "" {
 		t.Errorf("auth of wiki (-want +got):\n%s", diff)
 	}
+	wantTLS := secret.TLSRefs{CA: "corp-ca", Cert: "wiki-client", Key: "wiki-client-key"}
+	if wiki.TLS != wantTLS || !wiki.IPv6 || wiki.Process != nil {
+		t.Errorf("wiki: TLS %+v, IPv6 %v, process %v", wiki.TLS, wiki.IPv6, wiki.Process)
+	}
 	if source := wiki.Secrets["wiki-key"]; source != (secret.Source{Env: "WIKI_KEY", Secret: "acme/wiki"}) || wiki.UnexpectedTools != "hide" {
 		t.Errorf("wiki: %+v, %s", source, wiki.UnexpectedTools)
 	}
-	wantSettings := registry.Settings{AuditIntent: "all", AuditFinal: "after", AuditArguments: "digest", ExplainRefusals: false}
+	wantSettings := registry.Settings{AuditIntent: "all", AuditFinal: "after", AuditArguments: "digest", ExplainRefusals: false, MaxServers: 3}
 	if diff := cmp.Diff(wantSettings, c.Tenant.Settings); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}

@@ -3,8 +3,8 @@ package config
 import "mcprelay/shared/registry"
 
 const (
-	settingKeys      = "audit_intent audit_final audit_arguments explain_refusals"
-	laterSettingKeys = "on_policy_error require_turn max_servers"
+	settingKeys      = "audit_intent audit_final audit_arguments explain_refusals max_servers"
+	laterSettingKeys = "on_policy_error require_turn"
 )
 
 // readSettings reads the tenant's choices. Whether refusals are explained
@@ -15,5 +15,8 @@ func readSettings(o object, explain bool) registry.Settings {
 	s.AuditFinal = o.get("audit_final").word(registry.FinalBefore, registry.FinalAfter)
 	s.AuditArguments = o.get("audit_arguments").word(registry.ArgumentsPreview, registry.ArgumentsDigest, registry.ArgumentsNone)
 	s.ExplainRefusals = o.get("explain_refusals").flag(explain)
+	if number, ok := o.get("max_servers").limit(); ok {
+		o.get("max_servers").check(s.SetMaxServers(number))
+	}
 	return s
 }

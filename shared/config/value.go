@@ -42,6 +42,15 @@ func (o object) get(name string) node {
 	return o.child(name)
 }
 
+// refuse reports every member among names, which has no effect where it is.
+func (o object) refuse(names, reason string) {
+	for _, name := range strings.Fields(names) {
+		if at := o.get(name); at.present() {
+			at.fail("%s", reason)
+		}
+	}
+}
+
 // is reports whether n has a kind, or says that it does not.
 func (n node) is(kind jsontext.Kind, what string) bool {
 	switch {
@@ -114,6 +123,14 @@ func (n node) number() (int64, bool) {
 	}
 	n.fail("it must be a whole number")
 	return 0, false
+}
+
+// limit is number where n is there, and false where it is not.
+func (n node) limit() (int64, bool) {
+	if !n.present() {
+		return 0, false
+	}
+	return n.number()
 }
 
 // list is the items of an array; nil where n is not there.
