@@ -15,14 +15,17 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"mcprelay/shared/app"
 	"mcprelay/shared/audit"
 	"mcprelay/shared/auth"
+	"mcprelay/shared/catalog"
 	"mcprelay/shared/exchange"
 	"mcprelay/shared/registry"
 	"mcprelay/shared/relay"
 	"mcprelay/shared/secret"
+	"mcprelay/shared/session"
 	"mcprelay/shared/token"
 	"mcprelay/test/peers"
 )
@@ -34,8 +37,21 @@ type store interface {
 	exchange.Sessions
 	auth.Tokens
 	app.Documents
+	closing
+	catalogs
 	operator
 	administrator
+}
+
+// closing finds the sessions that somebody must close.
+type closing interface {
+	SessionsOfRun(ctx context.Context, run session.Key) ([]session.Entry, error)
+	SessionsExpired(ctx context.Context, before time.Time, limit int) ([]session.Entry, error)
+}
+
+type catalogs interface {
+	Catalog(ctx context.Context, tenant, server string) (catalog.Catalog, error)
+	PutCatalog(ctx context.Context, tenant, server string, c catalog.Catalog) (catalog.Catalog, error)
 }
 
 type operator interface {
@@ -92,7 +108,7 @@ type check struct {
 
 func checks() []check {
 	var all []check
-	for _, group := range [][]check{recordChecks(), queryChecks(), sessionChecks(), registryChecks(), secretChecks(), failureChecks()} {
+	for _, group := range [][]check{recordChecks(), queryChecks(), sessionChecks(), closingChecks(), registryChecks(), catalogChecks(), secretChecks(), failureChecks()} {
 		all = append(all, group...)
 	}
 	return all

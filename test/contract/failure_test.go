@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"mcprelay/shared/catalog"
 	"mcprelay/shared/registry"
 	"mcprelay/shared/secret"
+	"mcprelay/shared/session"
 )
 
 func failureChecks() []check {
@@ -37,6 +39,19 @@ func methods(s store) map[string]func(context.Context) error {
 			_, err := s.PutDocument(ctx, r.Tenant, registry.Document{Kind: registry.KindRules, Body: json.RawMessage(`[]`)})
 			return err
 		},
+		"SessionsOfRun": func(ctx context.Context) error {
+			_, err := s.SessionsOfRun(ctx, session.RunKey(r.Tenant, "user", "ci", "run-1"))
+			return err
+		},
+		"SessionsExpired": func(ctx context.Context) error {
+			_, err := s.SessionsExpired(ctx, now(), 10)
+			return err
+		},
+		"Catalog": func(ctx context.Context) error { _, err := s.Catalog(ctx, r.Tenant, "docs"); return err },
+		"PutCatalog": func(ctx context.Context) error {
+			_, err := s.PutCatalog(ctx, r.Tenant, "docs", catalog.Catalog{Tools: tools(2, "x")})
+			return err
+		},
 	}
 }
 
@@ -59,6 +74,7 @@ func writes(s store) map[string]func(context.Context) error {
 	all := methods(s)
 	return map[string]func(context.Context) error{
 		"Intent": all["Intent"], "Final": all["Final"], "Save": all["Save"], "PutDocument": all["PutDocument"],
+		"PutCatalog": all["PutCatalog"],
 	}
 }
 

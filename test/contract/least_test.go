@@ -5,9 +5,9 @@ import "testing"
 // The least number of checks that must have run against each peer. A check
 // that is added counts these up, where the peer can run it.
 const (
-	leastSQLite   = 61
-	leastDynalite = 57
-	leastMoto     = 54
+	leastSQLite   = 88
+	leastDynalite = 84
+	leastMoto     = 77
 )
 
 func TestEveryCheckThatAPeerCanRunIsCounted(t *testing.T) {
