@@ -29,7 +29,7 @@ func loadConfig(f flags) (*config.Config, error) {
 	if f.config == "" {
 		return nil, &usageError{errors.New("--config is needed")}
 	}
-	return config.Load(f.config, config.Options{Loopback: f.loopback})
+	return config.Load(f.config, config.Options{Loopback: f.loopback, Processes: true})
 }
 
 // localOptions are what serving and a single call differ in.
@@ -56,7 +56,7 @@ func openLocal(f flags, c *config.Config, o localOptions) (*localRelay, error) {
 	}
 	l.app, err = app.New(app.Options{
 		Registry: app.FileRegistry{Registration: c.Tenant},
-		Tokens:   store, Callers: callers, Sessions: store, Recorder: store, Secrets: store.Secret,
+		Store:    store, Callers: callers, Processes: true,
 		Log:      o.log,
 		Loopback: f.loopback, LocalHosts: o.localHosts, OwnHosts: o.ownHosts,
 	})

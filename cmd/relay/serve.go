@@ -139,6 +139,7 @@ func serveHTTP(ctx context.Context, l *localRelay, listener net.Listener, o serv
 		BaseContext: func(net.Listener) context.Context { return calls },
 		ErrorLog:    log.New(io.Discard, "", 0), // it quotes what clients send
 	}
+	defer sweeping(calls, l.app)()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	var err error

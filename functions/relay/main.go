@@ -27,7 +27,7 @@ func main() {
 	store := dynamo.New(tables)
 	relay, err := app.New(app.Options{
 		Registry: app.NewStoredRegistry(store, config.Options{}, time.Now),
-		Tokens:   store, Sessions: store, Recorder: store, Secrets: store.Secret, Log: os.Stdout,
+		Store:    store, Log: os.Stdout,
 		OwnHosts: strings.FieldsFunc(os.Getenv("RELAY_OWN_HOSTS"), func(c rune) bool { return c == ',' || c == ' ' }),
 	})
 	if err != nil {

@@ -25,6 +25,7 @@ import (
 	"mcprelay/shared/front"
 	"mcprelay/shared/relay"
 	"mcprelay/shared/secret"
+	"mcprelay/shared/stdio"
 )
 
 // Name is the relay's name in serverInfo and clientInfo.
@@ -33,20 +34,28 @@ const Name = "mcprelay"
 // Version is the relay's version, in serverInfo, User-Agent and /healthz.
 const Version = "0.1.0"
 
-// Options make an app. Registry, Tokens, Sessions, Recorder and Secrets must
-// be set.
+// Store is everything that a deployment keeps but its registration.
+type Store interface {
+	auth.Tokens
+	exchange.Sessions
+	relay.OpenSessions
+	relay.Catalogs
+	relay.Recorder
+	Secret(ctx context.Context, tenant string, source secret.Source) (secret.Value, error)
+}
+
+// Options make an app. Registry and Store must be set.
 type Options struct {
 	Registry relay.Registry
-	Tokens   auth.Tokens
-	Callers  []auth.Caller // of the config file; local mode only
-	Sessions exchange.Sessions
-	Recorder relay.Recorder
-	Secrets  secret.Reader
+	Store    Store
+	Callers  []auth.Caller    // of the config file; local mode only
 	Log      io.Writer        // of JSON lines; nil: discarded
 	Now      func() time.Time // nil: time.Now
 	// Loopback makes endpoints that are spelled as loopback reachable. It is
 	// set by a command's flag or a test, never by configuration.
 	Loopback bool
+	// Processes makes servers that are child processes usable: local mode only.
+	Processes bool
 	// LocalHosts refuses requests whose Host is not a loopback name.
 	LocalHosts bool
 	// OwnHosts are names of the relay itself, refused as endpoints.
@@ -59,12 +68,14 @@ type App struct {
 	front *front.Front
 	guard *egress.Guard
 	log   *slog.Logger
+
+	processes *stdio.Pool // nil where none may run
 }
 
 // New wires an app.
 func New(o Options) (*App, error) {
-	if o.Registry == nil || o.Tokens == nil || o.Sessions == nil || o.Recorder == nil || o.Secrets == nil {
-		return nil, errors.New("app: a store is missing")
+	if o.Registry == nil || o.Store == nil {
+		return nil, errors.New("app: the registry or the store is missing")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -72,19 +83,28 @@ func New(o Options) (*App, error) {
 	lines := audit.NewLog(o.Log)
 	log := slog.New(slog.NewJSONHandler(lines, nil))
 	guard := egress.New(egress.Config{Loopback: o.Loopback, OwnHosts: o.OwnHosts, Now: o.Now})
-	pipeline := relay.New(relay.Config{
-		Registry: o.Registry,
-		Secrets:  secret.NewCache(o.Secrets, o.Now),
-		Guard:    guard,
-		Exchange: exchange.New(exchange.Config{Guard: guard, Sessions: o.Sessions, Now: o.Now, Name: Name, Version: Version}),
-		Recorder: o.Recorder,
-		Lines:    lines,
-		Log:      log,
-		Now:      o.Now,
+	a := &App{guard: guard, log: log}
+	if o.Processes {
+		a.processes = stdio.New(stdio.Config{Log: log, Now: o.Now, Name: Name, Version: Version})
+	}
+	a.relay = relay.New(relay.Config{
+		Registry:  o.Registry,
+		Secrets:   secret.NewCache(o.Store.Secret, o.Now),
+		Guard:     guard,
+		Exchange:  exchange.New(exchange.Config{Guard: guard, Sessions: o.Store, Now: o.Now, Name: Name, Version: Version}),
+		Sessions:  o.Store,
+		Open:      o.Store,
+		Catalogs:  o.Store,
+		Recorder:  o.Store,
+		Processes: a.processes,
+		NewID:     NewID,
+		Lines:     lines,
+		Log:       log,
+		Now:       o.Now,
 	})
-	authenticator := auth.New(auth.Options{Tokens: o.Tokens, Callers: o.Callers, Now: o.Now})
-	agents := front.New(front.Options{
-		Relay:        pipeline,
+	authenticator := auth.New(auth.Options{Tokens: o.Store, Callers: o.Callers, Now: o.Now})
+	a.front = front.New(front.Options{
+		Relay:        a.relay,
 		Authenticate: authenticator.Authenticate,
 		Name:         Name,
 		Version:      Version,
@@ -92,7 +112,7 @@ func New(o Options) (*App, error) {
 		NewID:        NewID,
 		LocalHosts:   o.LocalHosts,
 	})
-	return &App{relay: pipeline, front: agents, guard: guard, log: log}, nil
+	return a, nil
 }
 
 // Refuse answers for a request that never became one, see [front.Front.Refuse].
@@ -109,8 +129,14 @@ func (a *App) Log() *slog.Logger { return a.log }
 // Relay is the pipeline behind it, for the operator's command.
 func (a *App) Relay() *relay.Relay { return a.relay }
 
-// Close ends the idle connections to upstreams.
-func (a *App) Close(context.Context) error { return a.guard.Close() }
+// Close ends the child processes and the idle connections to upstreams.
+func (a *App) Close(ctx context.Context) error {
+	err := a.guard.Close()
+	if a.processes != nil {
+		err = errors.Join(err, a.processes.Close(ctx))
+	}
+	return err
+}
 
 // NewID makes a call id: a ULID of the given time, its other 80 bits random.
 func NewID(at time.Time) string {

@@ -73,7 +73,8 @@ const (
 	PolicyUnavailable  Reason = "policy_unavailable"
 	CredentialNoRule   Reason = "credential_no_rule"
 
-	AuditUnavailable Reason = "audit_unavailable"
+	AuditUnavailable    Reason = "audit_unavailable"
+	SessionsUnavailable Reason = "sessions_unavailable"
 
 	SecretMissing        Reason = "secret_missing"
 	SecretUnavailable    Reason = "secret_unavailable"

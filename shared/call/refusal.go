@@ -25,6 +25,8 @@ type Refusal struct {
 	RetryAfter int
 	// Status is the upstream's HTTP status, where there was one.
 	Status int
+	// Allow is the one HTTP method of the path, where it is not POST.
+	Allow string
 	// Explain is set where the tenant explains its refusals to agents.
 	Explain bool
 	// Err is the cause, for errors.Is; it is never shown to an agent.

@@ -39,6 +39,8 @@ var table = []Row{
 
 	{AuditUnavailable, NoAnswer, StageIntent, ImpactNone, 503, CodeIntent, "the call could not be recorded, so it was not made", false},
 
+	{SessionsUnavailable, NoAnswer, StageIntent, ImpactNone, 503, CodeIntent, "the open sessions could not be read now", false},
+
 	{SecretMissing, NoAnswer, StageCredential, ImpactNone, 502, CodeCredential, "the server's credential is not set", false},
 	{SecretUnavailable, NoAnswer, StageCredential, ImpactNone, 503, CodeCredential, "the server's credential could not be read now", false},
 	{SecretUnusable, NoAnswer, StageCredential, ImpactNone, 502, CodeCredential, "the server's credential holds a byte that a header cannot carry", false},

@@ -10,6 +10,7 @@ package front
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -64,6 +65,10 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.serveMCP(w, r, parts[2])
 	case len(parts) == 5 && parts[0] == "v1" && parts[1] == "servers" && parts[3] == "tools":
 		f.servePlain(w, r, parts[2], parts[4])
+	case len(parts) == 4 && parts[0] == "v1" && parts[1] == "servers" && isList(parts[3]):
+		f.serveList(w, r, parts[2], parts[3])
+	case len(parts) == 3 && parts[0] == "v1" && parts[1] == "runs":
+		f.serveRun(w, r, parts[2])
 	default:
 		f.Refuse(w, r, call.Refuse(call.NotFound, ""))
 	}
@@ -122,7 +127,7 @@ func (f *Front) newCall(r *http.Request, face call.Face) call.Call {
 // admit passes a request that may be read. The body of one that may not is
 // not waited for: the connection ends soon after the reply.
 func (f *Front) admit(w http.ResponseWriter, r *http.Request, c *call.Call) *call.Refusal {
-	refusal := f.check(r, c)
+	refusal := f.checkPost(r, c)
 	if refusal != nil {
 		w.Header().Set("Connection", "close")
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(RefusedBudget))
@@ -130,11 +135,23 @@ func (f *Front) admit(w http.ResponseWriter, r *http.Request, c *call.Call) *cal
 	return refusal
 }
 
-// check passes a request whose method, host, origin, caller, scope and content
-// type are right, in this order: nothing about a server is known before.
-func (f *Front) check(r *http.Request, c *call.Call) *call.Refusal {
-	if r.Method != http.MethodPost {
-		return call.Refuse(call.MethodNotAllowed, "%.16q", r.Method)
+// checkPost passes a request that carries a call.
+func (f *Front) checkPost(r *http.Request, c *call.Call) *call.Refusal {
+	if refusal := f.check(r, c, http.MethodPost); refusal != nil {
+		return refusal
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return call.Refuse(call.UnsupportedMediaType, "")
+	}
+	return readContext(r, c)
+}
+
+// check passes a request whose method, host, origin, caller and scope are
+// right, in this order: nothing about a server is known before. One that
+// passed a relay already is going in a circle.
+func (f *Front) check(r *http.Request, c *call.Call, method string) *call.Refusal {
+	if r.Method != method {
+		return &call.Refusal{Reason: call.MethodNotAllowed, Detail: fmt.Sprintf("%.16q", r.Method), Allow: method}
 	}
 	if refusal := f.checkOrigin(r); refusal != nil {
 		return refusal
@@ -147,13 +164,10 @@ func (f *Front) check(r *http.Request, c *call.Call) *call.Refusal {
 	if !principal.May(call.ScopeCall) {
 		return call.Refuse(call.InsufficientScope, "scope call is missing")
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return call.Refuse(call.UnsupportedMediaType, "")
-	}
 	if wire.Passed(r.Header) {
 		return call.Refuse(call.Loop, "Via names a relay")
 	}
-	return readContext(r, c)
+	return nil
 }
 
 // readContext reads the optional headers of a call.

@@ -215,7 +215,7 @@ func TestAModernRequestMustAgreeWithItsHeaders(t *testing.T) {
 
 func TestListsShowWhatTheRulesOfferUnderOfferedNames(t *testing.T) {
 	f, k := newFront(t, false)
-	k.Answer = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
+	k.Lists = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
 		kit.Result(w, body, `{"resultType":"complete","ttlMs":0,"cacheScope":"public","tools":[
 			{"name":"look","inputSchema":{"type":"object","n":9007199254740993,"s":"<&>"}},
 			{"name":"never","inputSchema":{}},{"inputSchema":{}, "name":"change"}]}`)
@@ -293,7 +293,7 @@ func TestALegacyRequestMayNotContradictItself(t *testing.T) {
 
 func TestAToolThatHidesBehindAnotherIsNotListed(t *testing.T) {
 	f, k := newFront(t, false)
-	k.Answer = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
+	k.Lists = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
 		kit.Result(w, body, `{"tools":[{"name":"change","inputSchema":{}},{"name":"edit","inputSchema":{}}]}`)
 	}
 	w := ask(f, "POST", mcpPath, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
@@ -351,7 +351,7 @@ func TestAPanicIsAConstant(t *testing.T) {
 
 func TestPathsThatAreNobodys(t *testing.T) {
 	f, _ := newFront(t, false)
-	for _, path := range []string{"/", "/v1", "/v1/servers//mcp", "/v1/servers/up", "/v1/servers/up/tools/", "/v2/servers/up/mcp", "/v1/servers/up/mcp/x", "//v1/servers/up/mcp"} {
+	for _, path := range []string{"/", "/v1", "/v1/servers//mcp", "/v1/servers/up", "/v2/servers/up/mcp", "/v1/servers/up/mcp/x", "//v1/servers/up/mcp"} {
 		if w := ask(f, "POST", path, `{}`); w.Code != 404 || w.Header().Get("Location") != "" {
 			t.Errorf("%s: got %d, Location %q", path, w.Code, w.Header().Get("Location"))
 		}

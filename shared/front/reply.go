@@ -38,6 +38,14 @@ func sentence(c call.Call, row call.Row) string {
 	return string(row.Stage) + ": " + row.Sentence + " (call " + c.ID + ")"
 }
 
+// orPost is the one method of a path; that of most is POST.
+func orPost(method string) string {
+	if method == "" {
+		return http.MethodPost
+	}
+	return method
+}
+
 func refusalHeaders(w http.ResponseWriter, refusal *call.Refusal) {
 	switch refusal.Reason {
 	case call.Unauthenticated:
@@ -45,7 +53,7 @@ func refusalHeaders(w http.ResponseWriter, refusal *call.Refusal) {
 	case call.InsufficientScope:
 		w.Header().Set("WWW-Authenticate", challenge+`, error="insufficient_scope", scope="call"`)
 	case call.MethodNotAllowed:
-		w.Header().Set("Allow", http.MethodPost)
+		w.Header().Set("Allow", orPost(refusal.Allow))
 	}
 	if refusal.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(refusal.RetryAfter))

@@ -65,14 +65,7 @@ func (f *Front) listTools(w http.ResponseWriter, r *http.Request, q request) {
 // toolList is the result of tools/list: the descriptors as their server sent
 // them, in one page.
 func (f *Front) toolList(tools []json.RawMessage, modern bool) json.RawMessage {
-	list := append([]byte(nil), `{"tools":[`...)
-	for i, tool := range tools {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, tool...)
-	}
-	list = append(list, ']')
+	list := appendItems([]byte(`{"tools":`), tools)
 	if modern {
 		list = append(list, `,"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":`...)
 		list = append(list, quoted(map[string]any{wire.MetaServerInfo: f.serverInfo()})...)

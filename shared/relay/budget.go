@@ -45,6 +45,12 @@ func withBudget(ctx context.Context, now time.Time, limit time.Duration) (contex
 	return ctx, cancel, nil
 }
 
+// timeFor reports whether the deadline of ctx leaves time for one more call.
+func timeFor(ctx context.Context, now time.Time) bool {
+	deadline, ok := ctx.Deadline()
+	return !ok || deadline.Sub(now) >= Reserve+LeastTime
+}
+
 // detached gives the time to write one record, whatever became of the caller.
 func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	d := &recordContext{Context: context.WithoutCancel(ctx), deadline: time.Now().Add(RecordBudget)}

@@ -29,18 +29,40 @@ func answered(reply exchange.Reply) (Answer, *call.Refusal) {
 
 // redacted masks every form of every secret that the call sent.
 func redacted(a Answer, t *trail) Answer {
-	for _, text := range []*json.RawMessage{&a.Result, &a.Error} {
+	mask := func(text *json.RawMessage) {
 		masked, n := t.masker.JSON(*text)
 		*text = masked
 		t.record.Masked += n
 	}
+	mask(&a.Result)
+	mask(&a.Error)
 	for i := range a.Tools {
-		masked, n := t.masker.JSON(a.Tools[i].Raw)
-		a.Tools[i].Raw = masked
-		t.record.Masked += n
+		mask(&a.Tools[i].Raw)
+	}
+	for i := range a.Items {
+		mask(&a.Items[i].Raw)
+	}
+	for i, skip := range a.Skips {
+		a.Skips[i].Name, a.Skips[i].Reason = t.masker.Text(skip.Name), t.masker.Text(skip.Reason)
 	}
 	return a
 }
+
+// noteList records what an acquisition found: an odd item is left out, never
+// unsaid.
+func noteList(record *audit.Record, a Answer) {
+	record.Items, record.Skipped = len(a.Tools)+len(a.Items), len(a.Skips)
+	for _, skip := range a.Skips[:min(len(a.Skips), audit.MaxSkips)] {
+		record.Skips = append(record.Skips, audit.Skip{Name: begin(skip.Name), Reason: begin(skip.Reason)})
+	}
+}
+
+// maxSkipText bounds a name and a reason in a record, in bytes: a tool's name
+// may have 128 characters.
+const maxSkipText = 512
+
+// begin is the beginning of what a server wrote.
+func begin(text string) string { return text[:min(len(text), maxSkipText)] }
 
 func noteFacts(record *audit.Record, f exchange.Facts) {
 	if f.Address.IsValid() {
@@ -50,6 +72,7 @@ func noteFacts(record *audit.Record, f exchange.Facts) {
 	record.Session, record.Location, record.Challenge = f.Session, f.Location, f.Challenge
 	record.Posts += f.Posts
 	record.ServerRequests += f.ServerRequests
+	record.CancelSent = f.Cancelled
 	record.BytesOut += f.BytesOut
 	record.BytesIn += f.BytesIn
 }
@@ -61,6 +84,8 @@ func (r *Relay) final(ctx context.Context, t trail, p plan, a Answer, refusal *c
 	record := t.record
 	record.Arguments(p.call.Arguments, argumentsMode(p, t), t.masker.Begin)
 	record.Location, record.Challenge = t.masker.Text(record.Location), t.masker.Text(record.Challenge)
+	record.List = p.call.List
+	noteList(&record, a)
 	if refusal != nil {
 		refusal = r.refusal(ctx, t, p, refusal)
 		record.Refuse(refusal)

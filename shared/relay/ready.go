@@ -27,7 +27,7 @@ func (r *Relay) Ready(ctx context.Context, tenantID string) ([]Status, error) {
 	for _, name := range slices.Sorted(maps.Keys(tenant.Servers)) {
 		c := call.Call{Principal: call.Principal{Tenant: tenantID}, Server: name, Operation: call.OperationDiscover}
 		var t trail
-		p, refusal := r.policy(ctx, c, &t)
+		p, refusal := r.policy(ctx, errand{call: c}, &t)
 		if refusal == nil {
 			_, refusal = r.secret(ctx, p, &t)
 		}

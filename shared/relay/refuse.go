@@ -33,7 +33,8 @@ func (r *Relay) Counts() Counts {
 // is known, and a log line and a count otherwise. The refusal comes back as an
 // agent may see it.
 func (r *Relay) Refuse(ctx context.Context, c call.Call, refusal *call.Refusal) *call.Refusal {
-	if refusal.Reason == call.AuthUnavailable {
+	switch refusal.Reason {
+	case call.AuthUnavailable, call.SessionsUnavailable:
 		r.complain(ctx, c.ID, refusal.Reason, refusal.Err, func(s string) string { return s })
 	}
 	if !c.Principal.Known() {
@@ -56,7 +57,7 @@ func (r *Relay) Refuse(ctx context.Context, c call.Call, refusal *call.Refusal) 
 func (r *Relay) Offered(ctx context.Context, c call.Call) *call.Refusal {
 	c.Operation, c.Tool = call.OperationDiscover, ""
 	var t trail
-	p, refusal := r.policy(ctx, c, &t)
+	p, refusal := r.policy(ctx, errand{call: c}, &t)
 	if refusal != nil {
 		return r.Refuse(ctx, c, r.refusal(ctx, t, p, refusal))
 	}

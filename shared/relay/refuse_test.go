@@ -57,7 +57,7 @@ func listing(tools string) kit.Answer {
 
 func TestAnAcquisitionIsACallAboutDiscover(t *testing.T) {
 	f := kit.New(t, "", "")
-	f.Answer = listing(`{"name":"look","inputSchema":{"type":"object"}},{"name":"odd","inputSchema":true},{"name":"change","inputSchema":{"z":1,"a":9007199254740993}}`)
+	f.Lists = listing(`{"name":"look","inputSchema":{"type":"object"}},{"name":"odd","inputSchema":true},{"name":"change","inputSchema":{"z":1,"a":9007199254740993}}`)
 	answer, refusal := f.Acquire(t.Context(), kit.Call("ignored"))
 	answer.Settle()
 	if refusal != nil {
@@ -85,7 +85,7 @@ func TestAnExactRegistrationRefusesAnotherList(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := kit.New(t, test.keys, "")
-			f.Answer = listing(test.tools)
+			f.Lists = listing(test.tools)
 			answer, refusal := f.Acquire(t.Context(), kit.Call(""))
 			answer.Settle()
 			if test.want != "" {

@@ -14,11 +14,14 @@ import (
 
 	"mcprelay/shared/audit"
 	"mcprelay/shared/call"
+	"mcprelay/shared/catalog"
 	"mcprelay/shared/egress"
 	"mcprelay/shared/exchange"
 	"mcprelay/shared/redact"
 	"mcprelay/shared/registry"
 	"mcprelay/shared/secret"
+	"mcprelay/shared/session"
+	"mcprelay/shared/stdio"
 )
 
 // Registry gives a tenant's checked registration. It may answer from memory
@@ -35,34 +38,76 @@ type Recorder interface {
 	Final(ctx context.Context, r audit.Record) error
 }
 
-// Config is what a relay is made of. Every field must be set.
+// Catalogs keeps what servers were found to offer, for every process.
+type Catalogs interface {
+	// Catalog gives what is kept of a server; the zero Catalog for nothing.
+	Catalog(ctx context.Context, tenant, server string) (catalog.Catalog, error)
+	// PutCatalog replaces it, on condition that it still has c.Version;
+	// otherwise the error is [catalog.ErrConflict].
+	PutCatalog(ctx context.Context, tenant, server string, c catalog.Catalog) (catalog.Catalog, error)
+}
+
+// OpenSessions finds the upstream sessions that have to be closed.
+type OpenSessions interface {
+	// SessionsOfRun gives those of a run (see [session.RunKey]), at most 1,000.
+	SessionsOfRun(ctx context.Context, run session.Key) ([]session.Entry, error)
+	// SessionsExpired gives at most limit sessions that expired before a time.
+	SessionsExpired(ctx context.Context, before time.Time, limit int) ([]session.Entry, error)
+}
+
+// Config is what a relay is made of. Every field must be set but Processes,
+// without which a server that is a process is refused.
 type Config struct {
-	Registry Registry
-	Secrets  *secret.Cache
-	Guard    *egress.Guard
-	Exchange *exchange.Exchange
-	Recorder Recorder
-	Lines    *audit.Log   // of the canonical lines
-	Log      *slog.Logger // of what failed inside the relay
-	Now      func() time.Time
+	Registry  Registry
+	Secrets   *secret.Cache
+	Guard     *egress.Guard
+	Exchange  *exchange.Exchange
+	Sessions  exchange.Sessions // the same as the exchange's
+	Open      OpenSessions
+	Catalogs  Catalogs
+	Recorder  Recorder
+	Processes *stdio.Pool
+	NewID     func(time.Time) string // a call id, a ULID
+	Lines     *audit.Log             // of the canonical lines
+	Log       *slog.Logger           // of what failed inside the relay
+	Now       func() time.Time
 }
 
 // Relay runs calls. It keeps nothing of a call after it ended.
 type Relay struct {
 	Config
-	refused refusals
-	maskers redact.Maskers
+	refused    refusals
+	maskers    redact.Maskers
+	identities secret.Identities
+	gates      gates
+	shelf      shelf
 }
 
 // New makes a relay.
-func New(c Config) *Relay { return &Relay{Config: c} }
+func New(c Config) *Relay {
+	return &Relay{Config: c, identities: secret.Identities{Now: c.Now}}
+}
 
 // Run takes one call through the pipeline. It returns the answer, or a
 // refusal; the call's final is recorded either way. The caller must call
 // Answer.Settle after the reply's last byte.
 func (r *Relay) Run(ctx context.Context, c call.Call) (Answer, *call.Refusal) {
-	t := trail{record: audit.Begin(c)}
-	p, refusal := r.policy(ctx, c, &t)
+	return r.run(ctx, errand{call: c})
+}
+
+// errand is one pass through the pipeline.
+type errand struct {
+	call call.Call
+	// within is set for an acquisition that another call waits for: that one
+	// holds its place at the server already.
+	within bool
+	// session is what a call of operation close ends.
+	session *session.Entry
+}
+
+func (r *Relay) run(ctx context.Context, e errand) (Answer, *call.Refusal) {
+	t := trail{record: audit.Begin(e.call)}
+	p, refusal := r.policy(ctx, e, &t)
 	if refusal != nil {
 		return r.final(ctx, t, p, Answer{}, refusal)
 	}
@@ -73,6 +118,9 @@ func (r *Relay) Run(ctx context.Context, c call.Call) (Answer, *call.Refusal) {
 	}
 	answer, refusal := r.guarded(bounded, p, &t)
 	answer = redacted(answer, &t)
+	if e.call.List == call.ListTools && refusal == nil {
+		r.file(bounded, p, answer)
+	}
 	return r.final(ctx, t, p, answer, refusal)
 }
 
@@ -89,23 +137,39 @@ func (r *Relay) guarded(ctx context.Context, p plan, t *trail) (answer Answer, r
 
 // attempt is the part of the pipeline that the time budget bounds.
 func (r *Relay) attempt(ctx context.Context, p plan, t *trail) (Answer, *call.Refusal) {
+	leave, refusal := r.enter(ctx, p)
+	if refusal != nil {
+		return Answer{}, refusal
+	}
+	defer leave()
 	if refusal := r.intent(ctx, p, t); refusal != nil {
 		return Answer{}, refusal
 	}
-	binding, refusal := r.secret(ctx, p, t)
+	c, refusal := r.secret(ctx, p, t)
 	if refusal != nil {
 		return Answer{}, refusal
 	}
-	route, refusal := r.egress(ctx, p, t)
+	if p.server.Process != nil {
+		return r.process(ctx, p, c, t)
+	}
+	route, refusal := r.egress(ctx, p, c)
 	if refusal != nil {
 		return Answer{}, refusal
 	}
-	return r.exchange(ctx, p, binding, route, t)
+	return r.exchange(ctx, p, c, route, t)
 }
 
-// Acquire reads a server's tools through the same pipeline as a call, about
-// "discover". The tools are those registered, not those a caller may use.
+// Acquire reads one of a server's lists (c.List) through the same pipeline as
+// a call, about "discover". The items are those registered, not those a caller
+// may use. A list of tools is kept in the catalog.
 func (r *Relay) Acquire(ctx context.Context, c call.Call) (Answer, *call.Refusal) {
-	c.Operation, c.Tool, c.Arguments = call.OperationDiscover, "", nil
-	return r.Run(ctx, c)
+	return r.acquire(ctx, errand{call: c})
+}
+
+func (r *Relay) acquire(ctx context.Context, e errand) (Answer, *call.Refusal) {
+	e.call.Operation, e.call.Tool, e.call.Arguments = call.OperationDiscover, "", nil
+	if e.call.List == "" {
+		e.call.List = call.ListTools
+	}
+	return r.run(ctx, e)
 }

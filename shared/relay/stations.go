@@ -4,25 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
-	"slices"
 
 	"mcprelay/shared/audit"
 	"mcprelay/shared/call"
 	"mcprelay/shared/catalog"
-	"mcprelay/shared/egress"
 	"mcprelay/shared/exchange"
 	"mcprelay/shared/policy"
 	"mcprelay/shared/redact"
 	"mcprelay/shared/registry"
 	"mcprelay/shared/secret"
-	"mcprelay/shared/session"
 )
 
 // plan is what the policy station made of a call: one snapshot of the
 // registration that every later station uses.
 type plan struct {
-	call     call.Call
+	errand
 	tenant   *registry.Tenant
 	server   *registry.Server
 	tool     string // the upstream's own name
@@ -41,7 +37,8 @@ type Answer struct {
 	CallID string
 	Result json.RawMessage // of tools/call
 	Error  json.RawMessage // the upstream's JSON-RPC error object, whole
-	Tools  []catalog.Tool  // of an acquisition
+	Tools  []catalog.Tool  // of an acquisition of tools
+	Items  []catalog.Item  // of one of another list
 	Skips  []catalog.Skip
 	Facts  exchange.Facts
 	// Settle must be called once after the reply's last byte; it writes the
@@ -50,14 +47,20 @@ type Answer struct {
 
 	isError bool
 	code    int64
+	list    call.List
 	tenant  *registry.Tenant // of an acquisition: the snapshot it was made with
 	server  *registry.Server
 }
 
-// Offered are the descriptors of an acquisition that callers are shown, under
-// their offered names, in the server's order.
+// Offered are the descriptors of an acquisition that callers are shown, tools
+// under their offered names, in the server's order.
 func (a Answer) Offered() []json.RawMessage {
 	shown := []json.RawMessage{}
+	for _, item := range a.Items {
+		if policy.Offers(a.tenant.Rules, itemTarget(a.tenant, a.server, a.list, item.Name)) {
+			shown = append(shown, item.Raw)
+		}
+	}
 	for _, tool := range a.Tools {
 		if !offers(a.tenant, a.server, tool.Name) {
 			continue
@@ -70,8 +73,8 @@ func (a Answer) Offered() []json.RawMessage {
 }
 
 // policy: may they?
-func (r *Relay) policy(ctx context.Context, c call.Call, t *trail) (plan, *call.Refusal) {
-	p := plan{call: c}
+func (r *Relay) policy(ctx context.Context, e errand, t *trail) (plan, *call.Refusal) {
+	p, c := plan{errand: e}, e.call
 	tenant, err := r.Registry.Tenant(ctx, c.Principal.Tenant)
 	if err != nil {
 		return p, &call.Refusal{Reason: call.PolicyUnavailable, Detail: "the registration could not be read", Err: err}
@@ -81,7 +84,13 @@ func (r *Relay) policy(ctx context.Context, c call.Call, t *trail) (plan, *call.
 	if refusal != nil {
 		return p, refusal
 	}
-	p.server, t.record.Host = server, server.Endpoint.Host()
+	p.server = server
+	if server.Process == nil {
+		t.record.Host = server.Endpoint.Host()
+	}
+	if e.session != nil && sessionKey(p) != e.session.Key {
+		return p, call.Refuse(call.EndpointNotAllowed, "server %s is registered otherwise than when the session was opened", server.Name)
+	}
 	if c.Operation == call.OperationToolsCall {
 		tool, ok := server.Upstream(c.Tool)
 		if !ok || !server.HasTool(tool) || registry.ToolName(tool) != nil {
@@ -101,21 +110,51 @@ func find(tenant *registry.Tenant, name string) (*registry.Server, *call.Refusal
 	if !ok {
 		return nil, call.Refuse(call.UnknownServer, "no server of that name is registered")
 	}
-	if !server.AllowsEndpoint() {
+	if before := ahead(tenant, name); before >= tenant.Settings.MaxServers {
+		return nil, call.Refuse(call.TooManyServers, "%d servers come before %s, max_servers is %d", before, name, tenant.Settings.MaxServers)
+	}
+	if server.Process == nil && !server.AllowsEndpoint() {
 		return nil, call.Refuse(call.EndpointNotAllowed, "endpoint of %s is not in allowed_endpoints", name)
 	}
 	return server, nil
 }
 
+// ahead counts the servers whose names come before name: those that a caller
+// is offered first.
+func ahead(tenant *registry.Tenant, name string) int {
+	n := 0
+	for other := range tenant.Servers {
+		if other < name {
+			n++
+		}
+	}
+	return n
+}
+
 // target is what the policy is asked about: a tool of a server, or with an
 // empty tool the server itself.
 func target(tenant *registry.Tenant, server *registry.Server, tool string) policy.Target {
-	asked := policy.Target{Server: server.Name, ReversedHost: server.Endpoint.ReversedHost(), Tool: tool, Effect: call.EffectRead}
+	asked := policy.Target{Server: server.Name, Tool: tool, Effect: call.EffectRead, Process: server.Process != nil}
+	if !asked.Process {
+		asked.ReversedHost = server.Endpoint.ReversedHost()
+	}
 	if tool != "" {
 		asked.Effect = server.Effect(tool)
 	}
-	for _, ref := range server.Auth.References() {
+	for _, ref := range server.References() {
 		asked.References = append(asked.References, policy.Reference{Name: ref, Shared: tenant.Shared(ref)})
+	}
+	return asked
+}
+
+// itemTarget is what the policy is asked about an item of a list that is not
+// one of tools.
+func itemTarget(tenant *registry.Tenant, server *registry.Server, list call.List, name string) policy.Target {
+	asked := target(tenant, server, "")
+	if list == call.ListPrompts {
+		asked.Prompt = name
+	} else {
+		asked.Resource = name
 	}
 	return asked
 }
@@ -146,116 +185,6 @@ func (r *Relay) intent(ctx context.Context, p plan, t *trail) *call.Refusal {
 		return &call.Refusal{Reason: call.AuditUnavailable, Detail: "the intent could not be written", Err: err}
 	}
 	return nil
-}
-
-// secret: with what?
-func (r *Relay) secret(ctx context.Context, p plan, t *trail) (secret.Binding, *call.Refusal) {
-	return r.bind(ctx, p, t, r.Secrets.Get)
-}
-
-type readSecret func(context.Context, secret.Key, secret.Source) (secret.Value, *call.Refusal)
-
-func (r *Relay) bind(ctx context.Context, p plan, t *trail, read readSecret) (secret.Binding, *call.Refusal) {
-	refs := p.server.Auth.References()
-	values := make(map[string]secret.Value, len(refs))
-	for _, ref := range refs {
-		key := secret.Key{Tenant: p.tenant.ID, Server: p.server.Name, Ref: ref}
-		value, refusal := read(ctx, key, p.server.Secrets[ref])
-		if refusal != nil {
-			return secret.Binding{}, refusal
-		}
-		values[ref] = value
-	}
-	binding, refusal := secret.Bind(p.server.Auth, values)
-	if refusal != nil {
-		return secret.Binding{}, refusal
-	}
-	t.values = append(t.values, binding.Values()...)
-	t.masker = r.maskers.For(t.values...)
-	for _, use := range binding.Uses() {
-		t.record.Secrets = append(t.record.Secrets, audit.SecretUse{Ref: use.Ref, Version: use.Version})
-	}
-	return binding, nil
-}
-
-// egress: where exactly?
-func (r *Relay) egress(ctx context.Context, p plan, t *trail) (egress.Route, *call.Refusal) {
-	route, err := r.Guard.Resolve(ctx, p.server.Endpoint, egress.Rules{Networks: p.server.Networks})
-	if err != nil {
-		return egress.Route{}, asRefusal(err)
-	}
-	return route, nil
-}
-
-// exchange: one POST. A credential that the upstream rejected is read once
-// more, and only a newer version is tried: a 401 proves the first did not run.
-func (r *Relay) exchange(ctx context.Context, p plan, b secret.Binding, route egress.Route, t *trail) (Answer, *call.Refusal) {
-	answer, refusal := r.ask(ctx, p, b, route, t)
-	if refusal == nil || refusal.Reason != call.UpstreamUnauthorized || refusal.Status != http.StatusUnauthorized || len(b.Uses()) == 0 {
-		return answer, refusal
-	}
-	newer, failed := r.bind(ctx, p, t, r.Secrets.Renew)
-	if failed != nil || slices.Equal(newer.Uses(), b.Uses()) {
-		return answer, refusal
-	}
-	t.record.SecretRenewed = true
-	return r.ask(ctx, p, newer, route, t)
-}
-
-func (r *Relay) ask(ctx context.Context, p plan, b secret.Binding, route egress.Route, t *trail) (Answer, *call.Refusal) {
-	request := exchange.Request{
-		Tenant:    p.tenant.ID,
-		Server:    p.server.Name,
-		Route:     route,
-		Authorize: b.Apply,
-		Session:   sessionKey(p),
-		Origin:    session.OriginKey(p.tenant.ID, p.server.Name, p.server.Endpoint.String()),
-		Operation: p.call.Operation,
-		Tool:      p.tool,
-		Arguments: p.call.Arguments,
-		Meta:      p.call.Meta,
-		Open:      orElse(p.server.Limits.StartupTimeout, OpenBudget),
-		Limits: exchange.Limits{
-			ResultBytes: p.server.Limits.MaxResultBytes,
-			Pages:       p.server.Limits.MaxToolPages,
-			Items:       p.server.Limits.MaxTools,
-		},
-	}
-	if p.call.Operation == call.OperationDiscover {
-		return r.list(ctx, p, request, t)
-	}
-	reply, err := r.Exchange.Call(ctx, request)
-	noteFacts(&t.record, reply.Facts)
-	if err != nil {
-		return Answer{Facts: reply.Facts}, asRefusal(err)
-	}
-	return answered(reply)
-}
-
-func (r *Relay) list(ctx context.Context, p plan, request exchange.Request, t *trail) (Answer, *call.Refusal) {
-	raw, facts, err := r.Exchange.List(ctx, request)
-	noteFacts(&t.record, facts)
-	if err != nil {
-		return Answer{Facts: facts}, asRefusal(err)
-	}
-	tools, skips := catalog.Tools(raw, catalog.Bounds{Bytes: p.server.Limits.MaxDescriptorBytes, Name: registry.ToolName})
-	tools, refusal := catalog.Exact(tools, p.server.AllowedTools, p.server.UnexpectedTools == registry.UnexpectedHide)
-	return Answer{Tools: tools, Skips: skips, Facts: facts, tenant: p.tenant, server: p.server}, refusal
-}
-
-func sessionKey(p plan) session.Key {
-	grant := ""
-	for _, ref := range p.server.Auth.References() {
-		grant += ref + "\n"
-	}
-	return session.KeyOf(session.Parts{
-		Tenant:    p.tenant.ID,
-		Server:    p.server.Name,
-		Endpoint:  p.server.Endpoint.String(),
-		Grant:     grant,
-		Principal: string(p.call.Principal.Kind) + "\n" + p.call.Principal.Subject,
-		Run:       p.call.Run,
-	})
 }
 
 func asRefusal(err error) *call.Refusal {

@@ -102,11 +102,11 @@ func handler(file string) (http.Handler, func() error, error) {
 	}
 	caller := c.Callers[0]
 	a, err := app.New(app.Options{
-		Registry: app.FileRegistry{Registration: c.Tenant}, Tokens: store, Sessions: store, Recorder: store, Secrets: store.Secret,
+		Registry: app.FileRegistry{Registration: c.Tenant}, Store: store,
 		Callers: []auth.Caller{{Hash: token.Hash(os.Getenv(caller.TokenEnv)), Principal: call.Principal{
 			Tenant: c.Tenant.ID, Subject: caller.Subject, Kind: caller.Kind, Scopes: caller.Scopes,
 		}}},
-		Log: io.Discard, Loopback: true, LocalHosts: true,
+		Loopback: true, LocalHosts: true,
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close(), os.RemoveAll(dir))

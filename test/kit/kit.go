@@ -14,12 +14,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"mcprelay/shared/app"
 	"mcprelay/shared/audit"
 	"mcprelay/shared/call"
 	"mcprelay/shared/config"
@@ -28,13 +30,13 @@ import (
 	"mcprelay/shared/registry"
 	"mcprelay/shared/relay"
 	"mcprelay/shared/secret"
-	"mcprelay/shared/session"
 )
 
 // Recorder keeps what it was given, and fails where told to.
 type Recorder struct {
 	mu                    sync.Mutex
 	intents, finals       []audit.Record
+	own                   []audit.Record // finals of the relay's own acquisitions
 	FailIntent, FailFinal bool
 	PanicIntent           any // what Intent panics with
 }
@@ -60,8 +62,20 @@ func (r *Recorder) Final(_ context.Context, record audit.Record) error {
 	if r.FailFinal {
 		return errors.New("the store is down")
 	}
+	if record.Face == call.FaceInternal {
+		r.own = append(r.own, record)
+		return nil
+	}
 	r.finals = append(r.finals, record)
 	return nil
+}
+
+// Own are the finals of what the relay did by itself: acquisitions that a call
+// needed, sessions that it closed.
+func (r *Recorder) Own() []audit.Record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.own)
 }
 
 // Written counts the records.
@@ -82,31 +96,25 @@ func (r *Recorder) Only(t *testing.T) audit.Record {
 	return r.finals[0]
 }
 
-// sessions keep nothing: every call opens.
-type sessions struct{}
-
-func (sessions) Load(context.Context, session.Key) (session.State, error) {
-	return session.State{}, nil
-}
-
-func (sessions) Save(_ context.Context, _ session.Key, s session.State) (session.State, error) {
-	s.Ver++
-	return s, nil
-}
-
 // Relay is a relay in front of one upstream that the test scripts.
 type Relay struct {
 	*relay.Relay
 	Recorder *Recorder
 	Registry Registry
+	Catalogs Catalogs
+	Sessions Sessions
 	Log      *Buffer
 	Posts    atomic.Int64 // tools/call POSTs that the upstream saw
 	Requests atomic.Int64 // of any kind
 	// Secrets gives the credential's value and version; an empty value is a
 	// secret that is not set.
 	Secrets func() (value, version string)
-	// Answer is the upstream's part for all but server/discover.
+	// Answer is the upstream's part for all but server/discover and tools/list.
 	Answer Answer
+	// Deletes is its part for DELETE; nil accepts.
+	Deletes http.HandlerFunc
+	// Lists is its part for tools/list.
+	Lists Answer
 	// Legacy makes the upstream know nothing of server/discover.
 	Legacy bool
 }
@@ -160,6 +168,9 @@ func New(t *testing.T, serverKeys, fileKeys string) *Relay {
 	f.Answer = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
 		Result(w, body, `{"resultType":"complete","content":[]}`)
 	}
+	f.Lists = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
+		Result(w, body, `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[]}`)
+	}
 	upstream := httptest.NewServer(http.HandlerFunc(f.serve))
 	t.Cleanup(upstream.Close)
 	text := fmt.Sprintf(fixtureConfig, upstream.URL+"/mcp", serverKeys, fileKeys)
@@ -180,7 +191,8 @@ func New(t *testing.T, serverKeys, fileKeys string) *Relay {
 	lines := audit.NewLog(f.Log)
 	f.Relay = relay.New(relay.Config{
 		Registry: &f.Registry, Secrets: secret.NewCache(read, time.Now), Guard: guard,
-		Exchange: exchange.New(exchange.Config{Guard: guard, Sessions: sessions{}, Now: time.Now, Name: "test", Version: "1"}),
+		Exchange: exchange.New(exchange.Config{Guard: guard, Sessions: &f.Sessions, Now: time.Now, Name: "test", Version: "1"}),
+		Sessions: &f.Sessions, Open: &f.Sessions, Catalogs: &f.Catalogs, NewID: app.NewID,
 		Recorder: f.Recorder, Lines: lines, Log: slog.New(slog.NewJSONHandler(lines, nil)), Now: time.Now,
 	})
 	return f
@@ -188,6 +200,12 @@ func New(t *testing.T, serverKeys, fileKeys string) *Relay {
 
 func (f *Relay) serve(w http.ResponseWriter, r *http.Request) {
 	f.Requests.Add(1)
+	if r.Method == http.MethodDelete {
+		if f.Deletes != nil {
+			f.Deletes(w, r)
+		}
+		return
+	}
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
@@ -207,6 +225,10 @@ func (f *Relay) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if string(body["method"]) == `"tools/call"` {
 		f.Posts.Add(1)
+	}
+	if string(body["method"]) == `"tools/list"` {
+		f.Lists(w, r, body)
+		return
 	}
 	f.Answer(w, r, body)
 }

@@ -1,0 +1,116 @@
+package relay
+
+import (
+	"context"
+	"errors"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/session"
+)
+
+// MaxSweep bounds the sessions that one sweep closes: at ten a second, what a
+// function that runs for a minute can do.
+const MaxSweep = 600
+
+// Closed says what became of sessions that had to be closed.
+type Closed struct {
+	Closed int `json:"closed"` // ended at their servers
+	Failed int `json:"failed"` // their servers could not be told
+}
+
+// CloseRun closes the upstream sessions of a caller's run. Each is a call of
+// its own in the trail. An unknown run has none.
+func (r *Relay) CloseRun(ctx context.Context, caller call.Principal, run string) (Closed, error) {
+	entries, err := r.Open.SessionsOfRun(ctx, session.RunKey(caller.Tenant, string(caller.Kind), caller.Subject, run))
+	if err != nil {
+		return Closed{}, err
+	}
+	closed := r.closeAll(ctx, entries)
+	return closed, r.endProcesses(ctx, caller, run)
+}
+
+// CloseExpired closes sessions whose time is over, at most [MaxSweep].
+func (r *Relay) CloseExpired(ctx context.Context) (Closed, error) {
+	entries, err := r.Open.SessionsExpired(ctx, r.Now(), MaxSweep)
+	if err != nil {
+		return Closed{}, err
+	}
+	return r.closeAll(ctx, entries), nil
+}
+
+func (r *Relay) closeAll(ctx context.Context, entries []session.Entry) Closed {
+	var total Closed
+	for _, entry := range entries {
+		if ctx.Err() != nil || !timeFor(ctx, r.Now()) {
+			return total // the next sweep finds the others
+		}
+		switch closed, err := r.close(ctx, entry); {
+		case errors.Is(err, session.ErrConflict): // somebody else has it
+		case closed:
+			total.Closed++
+		default:
+			total.Failed++
+		}
+	}
+	return total
+}
+
+// close ends one session. The state is taken out of use first and forgotten
+// last, so that nobody uses a session that is being ended, and a process that
+// dies between leaves it to the next sweep.
+func (r *Relay) close(ctx context.Context, entry session.Entry) (bool, error) {
+	s := entry.State
+	now := r.Now()
+	if s.Expires.After(now) {
+		s.Expires = now
+		taken, err := r.Sessions.Save(ctx, entry.Key, s)
+		if err != nil {
+			return false, err
+		}
+		entry.State = taken
+	}
+	answer, refusal := r.run(ctx, errand{call: r.closing(entry), session: &entry})
+	answer.Settle()
+	if refusal != nil && later(refusal.Reason) {
+		return false, nil
+	}
+	_, err := r.Sessions.Save(ctx, entry.Key, session.State{Ver: entry.State.Ver, Expires: now})
+	return refusal == nil, err
+}
+
+// later reports whether a close failed for a reason that lies with the relay
+// and passes. Any other is final: a server that cannot be told forgets its
+// sessions by itself.
+func later(reason call.Reason) bool {
+	switch reason {
+	case call.NoTime, call.Cancelled, call.PolicyUnavailable, call.AuditUnavailable, call.SecretUnavailable, call.TooManyInFlight:
+		return true
+	}
+	return false
+}
+
+// closing is the call that ends a session, in the name of whose it is.
+func (r *Relay) closing(entry session.Entry) call.Call {
+	now, owner := r.Now(), entry.State.Owner
+	return call.Call{
+		ID: r.NewID(now), At: now, Face: call.FaceInternal, Operation: call.OperationClose, Server: owner.Server, Run: owner.Run,
+		Principal: call.Principal{Tenant: owner.Tenant, Subject: owner.Subject, Kind: call.Kind(owner.Kind)},
+	}
+}
+
+// endProcesses ends the child processes of a run. They hold no stored session.
+func (r *Relay) endProcesses(ctx context.Context, caller call.Principal, run string) error {
+	if r.Processes == nil {
+		return nil
+	}
+	tenant, err := r.Registry.Tenant(ctx, caller.Tenant)
+	if err != nil {
+		return err
+	}
+	for _, server := range tenant.Servers {
+		if server.Process != nil {
+			r.Processes.End(string(sessionKey(plan{errand: errand{call: call.Call{Principal: caller, Run: run}}, tenant: tenant, server: server})))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package relay
+
+import (
+	"context"
+	"strconv"
+
+	"mcprelay/shared/audit"
+	"mcprelay/shared/call"
+	"mcprelay/shared/exchange"
+	"mcprelay/shared/session"
+	"mcprelay/shared/stdio"
+)
+
+// process is where a call goes instead of egress and exchange when the server
+// is a child process. Callers and runs that differ never share a child, as they
+// never share a session.
+func (r *Relay) process(ctx context.Context, p plan, c credential, t *trail) (Answer, *call.Refusal) {
+	if r.Processes == nil {
+		return Answer{}, call.Refuse(call.ProcessFailed, "this relay runs no processes")
+	}
+	if p.call.Operation == call.OperationClose {
+		r.Processes.End(string(sessionKey(p)))
+		return Answer{}, nil
+	}
+	request := r.stdioRequest(p, c, t)
+	ask := r.Processes.Call
+	if p.call.Operation == call.OperationDiscover {
+		ask = r.Processes.List
+	}
+	reply, err := ask(ctx, request)
+	noteProcess(&t.record, reply.Facts)
+	facts := exchange.Facts{Era: session.Era(reply.Facts.Era), Version: reply.Facts.Version, Session: reply.Facts.Session, Posts: reply.Facts.Requests}
+	if err != nil {
+		return Answer{Facts: facts}, asRefusal(err)
+	}
+	if p.call.Operation == call.OperationDiscover {
+		return r.listed(p, reply.Items, facts)
+	}
+	return answered(exchange.Reply{Result: reply.Result, Error: reply.Error, IsError: reply.IsError, ResultType: reply.ResultType, Facts: facts})
+}
+
+func (r *Relay) stdioRequest(p plan, c credential, t *trail) stdio.Request {
+	limits := p.server.Limits
+	return stdio.Request{
+		Key:    string(sessionKey(p)),
+		Server: p.server.Name,
+		Spec: stdio.Spec{
+			Command:  p.server.Process.Command,
+			Args:     p.server.Process.Args,
+			Env:      c.environment,
+			Frame:    limits.MaxFrameBytes,
+			Result:   limits.MaxResultBytes,
+			Startup:  orElse(limits.StartupTimeout, OpenBudget),
+			Close:    limits.CloseTimeout,
+			Attempts: orElse(limits.ReconnectAttempts, -1),
+			Backoff:  limits.Backoff,
+		},
+		Operation:   p.call.Operation,
+		List:        p.call.List,
+		Tool:        p.tool,
+		Arguments:   p.call.Arguments,
+		Meta:        p.call.Meta,
+		Traceparent: p.call.Traceparent,
+		Pages:       limits.MaxToolPages,
+		Items:       limits.MaxTools,
+		Mask:        t.masker.Text,
+	}
+}
+
+func noteProcess(record *audit.Record, f stdio.Facts) {
+	if f.PID != 0 {
+		record.Address = "pid " + strconv.Itoa(f.PID)
+	}
+	record.Era, record.ProtocolVersion, record.Session = string(f.Era), f.Version, f.Session
+	record.Posts += f.Requests
+	record.ServerRequests += f.ServerRequests
+	record.BytesOut += f.BytesOut
+	record.BytesIn += f.BytesIn
+}

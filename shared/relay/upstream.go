@@ -1,0 +1,207 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/catalog"
+	"mcprelay/shared/egress"
+	"mcprelay/shared/exchange"
+	"mcprelay/shared/registry"
+	"mcprelay/shared/session"
+	"mcprelay/shared/wire"
+)
+
+// egress: where exactly?
+func (r *Relay) egress(ctx context.Context, p plan, c credential) (egress.Route, *call.Refusal) {
+	route, err := r.Guard.Resolve(ctx, p.server.Endpoint, p.rules(c))
+	if err != nil {
+		return egress.Route{}, asRefusal(err)
+	}
+	return route, nil
+}
+
+// exchange: one POST. A credential that the upstream rejected is read once
+// more, and only a newer version is tried: a 401 proves the first did not run.
+func (r *Relay) exchange(ctx context.Context, p plan, c credential, route egress.Route, t *trail) (Answer, *call.Refusal) {
+	answer, refusal := r.ask(ctx, p, c, route, t)
+	if refusal == nil || refusal.Reason != call.UpstreamUnauthorized || refusal.Status != http.StatusUnauthorized || len(c.uses) == 0 {
+		return answer, refusal
+	}
+	newer, failed := r.bind(ctx, p, t, r.Secrets.Renew)
+	if failed != nil || slices.Equal(newer.uses, c.uses) {
+		return answer, refusal
+	}
+	if newer.identity != c.identity {
+		if route, failed = r.egress(ctx, p, newer); failed != nil {
+			return answer, refusal
+		}
+	}
+	t.record.SecretRenewed = true
+	return r.ask(ctx, p, newer, route, t)
+}
+
+func (r *Relay) ask(ctx context.Context, p plan, c credential, route egress.Route, t *trail) (Answer, *call.Refusal) {
+	request := r.request(p, c, route)
+	switch p.call.Operation {
+	case call.OperationDiscover:
+		raw, facts, err := r.Exchange.List(ctx, request)
+		noteFacts(&t.record, facts)
+		if err != nil {
+			return Answer{Facts: facts}, asRefusal(err)
+		}
+		return r.listed(p, raw, facts)
+	case call.OperationClose:
+		facts, err := r.Exchange.End(ctx, request, p.session.State)
+		noteFacts(&t.record, facts)
+		if err != nil {
+			return Answer{Facts: facts}, asRefusal(err)
+		}
+		return Answer{Facts: facts}, nil
+	}
+	return r.callTool(ctx, p, request, t)
+}
+
+// request is what the exchange is asked.
+func (r *Relay) request(p plan, c credential, route egress.Route) exchange.Request {
+	limits := p.server.Limits
+	return exchange.Request{
+		Tenant:      p.tenant.ID,
+		Server:      p.server.Name,
+		Route:       route,
+		Authorize:   c.binding.Apply,
+		Session:     sessionKey(p),
+		Origin:      session.OriginKey(p.tenant.ID, p.server.Name, p.server.Endpoint.String()),
+		Owner:       owner(p),
+		Operation:   p.call.Operation,
+		Tool:        p.tool,
+		List:        p.call.List,
+		Arguments:   p.call.Arguments,
+		Meta:        p.call.Meta,
+		Traceparent: p.call.Traceparent,
+		Open:        orElse(limits.StartupTimeout, OpenBudget),
+		Close:       limits.CloseTimeout,
+		Limits: exchange.Limits{
+			ResultBytes:    limits.MaxResultBytes,
+			FrameBytes:     limits.MaxFrameBytes,
+			Pages:          limits.MaxToolPages,
+			Items:          limits.MaxTools,
+			ConnectRetries: orElse(limits.ReconnectAttempts, -1),
+			Backoff:        limits.Backoff,
+		},
+	}
+}
+
+// callTool asks the server to run the tool. A modern server wants some
+// arguments in headers too, and only the tool's description says which: where
+// this process does not know it, the store is asked, then the server. None of
+// it is needed for a legacy server.
+func (r *Relay) callTool(ctx context.Context, p plan, request exchange.Request, t *trail) (Answer, *call.Refusal) {
+	k, known := r.shelf.get(p, r.Now())
+	answer, needs, refusal := r.tell(ctx, p, request, describe(k, known, p.tool), t)
+	if needs {
+		if k, known = r.stored(ctx, p); !known {
+			if k, refusal = r.learn(ctx, p); refusal != nil {
+				return answer, refusal
+			}
+		}
+		answer, _, refusal = r.tell(ctx, p, request, describe(k, true, p.tool), t)
+	}
+	if refusal == nil || refusal.Reason != call.HeadersRefused {
+		return answer, refusal
+	}
+	// The description may have changed since it was read. Nothing ran.
+	before := k.tool(p.tool).params
+	k, failed := r.learn(ctx, p)
+	if failed != nil || slices.EqualFunc(before, k.tool(p.tool).params, sameParam) {
+		return answer, refusal
+	}
+	answer, _, refusal = r.tell(ctx, p, request, describe(k, true, p.tool), t)
+	return answer, refusal
+}
+
+func sameParam(a, b wire.Param) bool {
+	return a.Header == b.Header && a.Type == b.Type && slices.Equal(a.Path, b.Path)
+}
+
+func describe(k kept, known bool, tool string) described {
+	if !known {
+		return described{}
+	}
+	return k.tool(tool)
+}
+
+// tell is one try of a call. It needs the tool's description where the server
+// is modern and d does not know it; nothing was asked of the tool then.
+func (r *Relay) tell(ctx context.Context, p plan, request exchange.Request, d described, t *trail) (a Answer, needs bool, _ *call.Refusal) {
+	if d.skip != "" {
+		return Answer{}, false, call.Refuse(call.ToolUnusable, "tool %.128q: %s", p.tool, d.skip)
+	}
+	request.Described, request.Params = d.known, d.params
+	reply, err := r.Exchange.Call(ctx, request)
+	noteFacts(&t.record, reply.Facts)
+	switch {
+	case errors.Is(err, exchange.ErrUndescribed):
+		return Answer{Facts: reply.Facts}, true, call.Refuse(call.ToolUnusable, "its description is not known")
+	case err != nil:
+		return Answer{Facts: reply.Facts}, false, asRefusal(err)
+	}
+	answer, refusal := answered(reply)
+	return answer, false, refusal
+}
+
+// learn reads the server's tools for a call that needs to know one. It is a
+// call of its own in the trail, in the same caller's session.
+func (r *Relay) learn(ctx context.Context, p plan) (kept, *call.Refusal) {
+	now := r.Now()
+	c := p.call
+	c.ID, c.At, c.Face, c.Meta, c.List = r.NewID(now), now, call.FaceInternal, nil, call.ListTools
+	answer, refusal := r.acquire(ctx, errand{call: c, within: true})
+	answer.Settle()
+	if refusal != nil {
+		refusal.Impact = call.ImpactNone // of the call that waits
+		return kept{}, refusal
+	}
+	k, _ := r.shelf.get(p, now)
+	return k, nil
+}
+
+// listed checks a list that was read against the registration.
+func (r *Relay) listed(p plan, raw []json.RawMessage, facts exchange.Facts) (Answer, *call.Refusal) {
+	answer := Answer{Facts: facts, list: p.call.List, tenant: p.tenant, server: p.server}
+	bounds := catalog.Bounds{Bytes: p.server.Limits.MaxDescriptorBytes, Name: registry.ToolName}
+	if p.call.List != call.ListTools {
+		answer.Items, answer.Skips = catalog.Items(p.call.List, raw, bounds)
+		return answer, nil
+	}
+	tools, skips := catalog.Tools(raw, bounds)
+	tools, refusal := catalog.Exact(tools, p.server.AllowedTools, p.server.UnexpectedTools == registry.UnexpectedHide)
+	answer.Tools, answer.Skips = tools, skips
+	return answer, refusal
+}
+
+func owner(p plan) session.Owner {
+	return session.Owner{
+		Tenant: p.tenant.ID, Server: p.server.Name,
+		Subject: p.call.Principal.Subject, Kind: string(p.call.Principal.Kind), Run: p.call.Run,
+	}
+}
+
+func sessionKey(p plan) session.Key {
+	grant := ""
+	for _, ref := range p.server.References() {
+		grant += ref + "\n"
+	}
+	return session.KeyOf(session.Parts{
+		Tenant:    p.tenant.ID,
+		Server:    p.server.Name,
+		Endpoint:  p.server.Endpoint.String(),
+		Grant:     grant,
+		Principal: string(p.call.Principal.Kind) + "\n" + p.call.Principal.Subject,
+		Run:       p.call.Run,
+	})
+}
