@@ -23,8 +23,9 @@ type Use struct {
 // Binding is a server's credential, ready to be sent. The zero Binding sends
 // nothing.
 type Binding struct {
-	fields []field
-	uses   []Use
+	fields    []field
+	variables []variable
+	uses      []Use
 }
 
 type field struct {
@@ -33,11 +34,16 @@ type field struct {
 	value  Value
 }
 
-// Bind puts values, by reference, into the headers of a. A value that a
-// header cannot carry unchanged is refused with the position of its first bad
-// byte; nothing is trimmed.
+// Bind puts values, by reference, into the headers or the variables of a. A
+// value that they cannot carry unchanged is refused with the position of its
+// first bad byte; nothing is trimmed. The refusal is secret_missing or
+// secret_unusable.
 func Bind(a Auth, values map[string]Value) (Binding, *call.Refusal) {
-	var b Binding
+	variables, refusal := bindVariables(a, values)
+	if refusal != nil {
+		return Binding{}, refusal
+	}
+	b := Binding{variables: variables}
 	for _, h := range a.Headers {
 		value, ok := values[h.Ref]
 		if !ok || value.Len() == 0 {
@@ -49,9 +55,7 @@ func Bind(a Auth, values map[string]Value) (Binding, *call.Refusal) {
 		}
 		b.fields = append(b.fields, f)
 	}
-	for _, ref := range a.References() {
-		b.uses = append(b.uses, Use{Ref: ref, Version: values[ref].Version()})
-	}
+	b.uses = Uses(a.References(), values)
 	return b, nil
 }
 
@@ -124,6 +128,10 @@ func (b Binding) Values() []Value {
 	for _, f := range b.fields {
 		values = append(values, f.value)
 		values = append(values, words(f.value)...)
+	}
+	for _, v := range b.variables {
+		values = append(values, v.value)
+		values = append(values, words(v.value)...)
 	}
 	return values
 }

@@ -1,11 +1,13 @@
-// Package secret holds credentials: where they come from, how they are cached
-// and how they get into a request's headers.
+// Package secret holds credentials: where they come from, how they are cached,
+// and how they get into a request's headers, a child process's variables or
+// the TLS settings of a connection.
 //
 // It promises that a [Value] cannot be printed, logged or marshalled, that a
 // credential is sent exactly as it was stored, and that a source is asked at
-// most once at a time for one secret. It refuses values that a header cannot
-// carry unchanged, values too short to be masked, and header names that
-// belong to the protocol.
+// most once at a time for one secret. It refuses values that a header or a
+// variable cannot carry unchanged, values too short to be masked, names of
+// headers and variables that belong to others, and PEM text that is not wholly
+// what its place is for.
 package secret
 
 import (
