@@ -11,6 +11,13 @@ import (
 	"mcprelay/shared/session"
 )
 
+// The questions for sessions that must be closed. Each repeats the condition of
+// its index, without which SQLite reads the table.
+const (
+	closesOfRun   = `SELECT key, ver, body FROM state WHERE run = ? AND run <> '' AND closes > ? ORDER BY expires, key LIMIT ?`
+	closesExpired = `SELECT key, ver, body FROM state WHERE closes > 0 AND expires <= ? AND closes > ? ORDER BY expires, key LIMIT ?`
+)
+
 // MaxEntries bounds the sessions that one question gives.
 const MaxEntries = 1000
 
@@ -20,8 +27,7 @@ func (s *Store) SessionsOfRun(ctx context.Context, run session.Key) ([]session.E
 	if run == "" {
 		return nil, nil
 	}
-	entries, err := s.entries(ctx, `SELECT key, ver, body FROM state WHERE run = ? AND closes > ? ORDER BY expires, key LIMIT ?`,
-		string(run), s.now().Unix(), MaxEntries)
+	entries, err := s.entries(ctx, closesOfRun, string(run), s.now().Unix(), MaxEntries)
 	if err != nil {
 		return nil, fmt.Errorf("sessions of a run: %w", err)
 	}
@@ -32,8 +38,7 @@ func (s *Store) SessionsOfRun(ctx context.Context, run session.Key) ([]session.E
 // closed yet, oldest first; at most limit of them and at most [MaxEntries].
 // What nobody closed within [session.ClosingGrace] is not given any more.
 func (s *Store) SessionsExpired(ctx context.Context, before time.Time, limit int) ([]session.Entry, error) {
-	entries, err := s.entries(ctx, `SELECT key, ver, body FROM state WHERE closes > 0 AND expires <= ? AND closes > ? ORDER BY expires, key LIMIT ?`,
-		before.Unix(), s.now().Unix(), max(0, min(limit, MaxEntries)))
+	entries, err := s.entries(ctx, closesExpired, before.Unix(), s.now().Unix(), max(0, min(limit, MaxEntries)))
 	if err != nil {
 		return nil, fmt.Errorf("expired sessions: %w", err)
 	}
