@@ -3,7 +3,6 @@ package exchange
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 
 	"mcprelay/shared/call"
@@ -16,17 +15,20 @@ import (
 // request was sent, and it may be asked again.
 var ErrUndescribed = errors.New("the tool's description is needed and was not looked up")
 
-// Call asks the server to run r.Tool. Its error is a [*call.Refusal]; the
-// reply's Facts are filled either way.
+// Call asks the server to run r.Tool. Its error is a [*call.Refusal] or
+// [ErrUndescribed]; the reply's Facts are filled either way.
 func (x *Exchange) Call(ctx context.Context, r Request) (Reply, error) {
 	var reply Reply
-	m := message{method: methodCall, name: r.Tool, arguments: r.Arguments, meta: r.Meta}
+	m := message{method: methodCall, name: r.Tool, arguments: r.Arguments, params: r.Params, meta: r.Meta}
 	if r.Operation != call.OperationToolsCall || r.Tool == "" {
 		return reply, call.Refuse(call.Internal, "a call of operation %q", r.Operation)
 	}
 	r.facts = &reply.Facts
 	got, refusal := x.ask(ctx, &r, &m)
 	if refusal != nil {
+		if errors.Is(refusal, ErrUndescribed) {
+			return reply, ErrUndescribed
+		}
 		return reply, refusal
 	}
 	reply.Result, reply.Error, reply.IsError, reply.ResultType = got.Result, got.Error, got.IsError, got.ResultType
@@ -40,19 +42,22 @@ func (x *Exchange) ask(ctx context.Context, r *Request, m *message) (wire.Reply,
 	if r.Session == "" || r.Origin == "" {
 		return wire.Reply{}, call.Refuse(call.Internal, "a request without a session key")
 	}
-	r.Limits = r.Limits.withDefaults()
+	r.ready()
+	m.trace = r.Traceparent
 	s, refusal := x.open(ctx, r, session.State{})
 	if refusal != nil {
 		return wire.Reply{}, refusal
 	}
 	a, refusal := x.put(ctx, r, m, s)
-	switch {
-	case refusal != nil:
+	if refusal != nil {
 		return wire.Reply{}, refusal
+	}
+	found, refused := a.refusesVersion(s)
+	switch {
 	case a.lost(s):
 		s, refusal = x.open(ctx, r, s)
-	case a.refusesVersion():
-		s, refusal = x.turn(ctx, r, s, &a)
+	case refused:
+		s, refusal = x.turn(ctx, r, s, found)
 	default:
 		return x.settle(ctx, r, s, &a)
 	}
@@ -69,58 +74,58 @@ func (x *Exchange) ask(ctx context.Context, r *Request, m *message) (wire.Reply,
 	return x.settle(ctx, r, s, &a)
 }
 
-// put is one POST of the agent's request.
+// put is one POST of the agent's request. Where the caller's time ends before
+// the answer, the server is told.
 func (x *Exchange) put(ctx context.Context, r *Request, m *message, s session.State) (answer, *call.Refusal) {
-	m.verb, m.agents, m.state, m.id = http.MethodPost, true, s, wire.NumberID(x.ids.Add(1))
-	p, refusal := x.post(ctx, r, m)
-	if refusal != nil {
+	if refusal := unaskable(r, m, s); refusal != nil {
 		return answer{}, refusal
 	}
-	a, refusal := x.read(p, r, m)
-	unnamed(refusal, s.SessionID)
+	m.verb, m.agents, m.state, m.id = http.MethodPost, true, s, wire.NumberID(x.ids.Add(1))
+	p, refusal := x.post(ctx, r, m)
+	var a answer
+	if refusal == nil {
+		a, refusal = x.read(p, r, m)
+	}
+	if refusal != nil {
+		x.abandon(ctx, r, m, refusal)
+		unnamed(refusal, s.SessionID)
+	}
 	return a, refusal
 }
 
+// errLacking says that the server has no such list.
+var errLacking = errors.New("the server announced no such list")
+
+// unaskable is the refusal of a request that must not be put to a server that
+// was opened as s says.
+func unaskable(r *Request, m *message, s session.State) *call.Refusal {
+	switch {
+	case m.method == methodCall && s.Era == session.Modern && !r.Described:
+		return &call.Refusal{Reason: call.Internal, Impact: call.ImpactNone, Err: ErrUndescribed}
+	case m.list != "" && s.Offers.Lacks(m.list):
+		return &call.Refusal{Reason: call.ListFailed, Impact: call.ImpactNone, Err: errLacking}
+	}
+	return nil
+}
+
 // settle makes of an answer what the agent gets: the server's own reply, be it
-// an error and whatever the status, or a refusal that names the status.
+// an error and whatever the status, or a refusal that names the status. An
+// error without an id is the answer too: one POST holds one request.
 func (x *Exchange) settle(ctx context.Context, r *Request, s session.State, a *answer) (wire.Reply, *call.Refusal) {
 	if s.Era == session.Modern && a.unlikeModern() {
 		x.forget(ctx, r)
 	}
-	switch {
-	case a.ours && a.refusesVersion():
+	if _, refused := a.refusesVersion(s); refused {
 		return wire.Reply{}, &call.Refusal{Reason: call.NoCommonVersion, Impact: call.ImpactNone, Status: a.status}
-	case a.ours && (a.ok() || a.isError()):
+	}
+	switch {
+	case s.Era == session.Modern && a.isError() && a.reply.Error.Code == call.CodeHeaderMismatch:
+		return wire.Reply{}, &call.Refusal{Reason: call.HeadersRefused, Impact: call.ImpactNone, Status: a.status}
+	case a.isError() || a.ours && a.ok():
 		return a.reply, nil
-	case a.ok():
-		return wire.Reply{}, &call.Refusal{Reason: call.Protocol, Status: a.status, Detail: fmt.Sprintf("error %d without an id", a.reply.Error.Code)}
 	}
 	refusal := a.failure(http.MethodPost)
 	refusal.Reason = call.UpstreamStatus
 	unnamed(refusal, s.SessionID)
 	return wire.Reply{}, refusal
-}
-
-// refusesVersion reports whether the server did not execute the request
-// because of its version.
-func (a *answer) refusesVersion() bool {
-	return a.isError() && a.reply.Error.Code == call.CodeUnsupportedVersion
-}
-
-// turn changes to a version that the server named when it refused the one of
-// s: the verdict was stale.
-func (x *Exchange) turn(ctx context.Context, r *Request, s session.State, a *answer) (session.State, *call.Refusal) {
-	found := choose(listed(a.reply.Error.Data, "supported"), s.Version, true)
-	if found.refusal != nil {
-		return s, opening(found.refusal)
-	}
-	x.verdict(ctx, r) // the stale one, for this to be stored over it
-	now := x.judge(ctx, r, found.era, found.version)
-	if found.era == session.Modern {
-		now.Ver = x.memory.get(r.Session).Ver
-		now, _ = x.save(ctx, r.Session, now)
-		r.facts.opened(now, SessionNone)
-		return now, nil
-	}
-	return x.open(ctx, r, s) // s is what the server has given up
 }

@@ -10,19 +10,27 @@ import (
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/exchange"
+	"mcprelay/shared/session"
 )
 
 func TestErrorOfTheServerIsTheAnswerWhateverItsStatus(t *testing.T) {
 	const body = `{"code":-32050,"message":"quota <&>","data":{"n":9007199254740993,"f":1.0}}`
-	for _, status := range []int{200, 400, 404, 409, 429, 500, 503} {
-		p := newPeer(t, modern(saysJSON(status, `{"jsonrpc":"2.0","id":ID,"error":`+body+`}`)))
-		reply, err := process(t, nil).Call(t.Context(), request(t, p.url))
-		if err != nil {
-			t.Errorf("%d: %v", status, err)
-			continue
-		}
-		if reply.Error == nil || string(reply.Error.Raw) != body || reply.Error.Code != -32050 || reply.Facts.Status != status || reply.Result != nil {
-			t.Errorf("%d: got %+v with status %d", status, reply.Error, reply.Facts.Status)
+	for _, status := range []int{200, 400, 404, 409, 422, 429, 500, 502, 503} {
+		for _, id := range []string{"ID", `"ID"`, "null"} { // a POST holds one request: an error without an id is about it
+			answer := says(status, "application/json", `{"jsonrpc":"2.0","id":`+id+`,"error":`+body+`}`, "Retry-After: 7")
+			for era, p := range map[session.Era]*peer{session.Modern: newPeer(t, modern(answer)), session.Legacy: newLegacyPeer(t, answer)} {
+				reply, err := process(t, nil).Call(t.Context(), request(t, p.url))
+				if err != nil {
+					t.Errorf("%s %d with id %s: %v", era, status, id, err)
+					continue
+				}
+				if reply.Error == nil || string(reply.Error.Raw) != body || reply.Error.Code != -32050 || reply.Result != nil {
+					t.Errorf("%s %d with id %s: got %+v", era, status, id, reply.Error)
+				}
+				if f := reply.Facts; f.Status != status || f.RetryAfter != 7 || f.Posts != 1 || f.Era != era || p.posts("tools/call") != 1 {
+					t.Errorf("%s %d with id %s: got %+v", era, status, id, f)
+				}
+			}
 		}
 	}
 }

@@ -16,6 +16,7 @@ package exchange
 import (
 	"context"
 	"encoding/json"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -61,6 +62,12 @@ type Exchange struct {
 	scratch sync.Pool // of *scratch
 }
 
+// maxFirstID bounds where the ids of a process begin. Processes share sessions,
+// and a server that gets one id twice at a time may cross the answers, or
+// cancel the wrong request. It leaves a process a milliard of ids that servers
+// with 32 bits for them can read.
+const maxFirstID = 1 << 30
+
 // New makes an Exchange.
 func New(c Config) *Exchange {
 	if c.Now == nil {
@@ -73,6 +80,7 @@ func New(c Config) *Exchange {
 		c.Version = "0"
 	}
 	x := &Exchange{guard: c.Guard, sessions: c.Sessions, now: c.Now}
+	x.ids.Store(rand.Int64N(maxFirstID))
 	x.agent = c.Name + "/" + c.Version
 	x.client = clientInfo(c.Name, c.Version)
 	return x

@@ -1,14 +1,30 @@
 package exchange
 
+import (
+	"context"
+	"encoding/json"
+
+	"mcprelay/shared/session"
+)
+
 // What the tests of single parts reach. The exchange as a whole is tested from
 // outside.
 var (
 	ReadHead    = readHead
 	CheckHead   = checkHead
-	AppendMeta  = appendMeta
 	ErrHead     = errHead
 	ErrTooLarge = errHeadTooLarge
 )
+
+// AppendMeta is appendMeta for a message to s.
+func AppendMeta(dst []byte, agent json.RawMessage, s session.State, trace string) ([]byte, error) {
+	return appendMeta(dst, &message{meta: agent, state: s, trace: trace}, clientInfo("mcprelay", "1"))
+}
+
+// Again is the retrying of a connection.
+func Again(ctx context.Context, l Limits, connect func() (int, error)) (int, error) {
+	return again(ctx, l.withDefaults(), connect)
+}
 
 // The parts of an opening and of the memory.
 type (

@@ -17,6 +17,7 @@ import (
 var (
 	errReplyTooLarge = errors.New("reply larger than its bound")
 	errEndedEarly    = errors.New("stream ended without the response")
+	errEventTooLarge = errors.New("an event larger than its bound")
 )
 
 // ended says what the end of ctx means for a call that waits: the caller went
@@ -71,6 +72,8 @@ func bodyFault(ctx context.Context, status int, err error) *call.Refusal {
 		refusal.Reason = ended(ctx, call.CallTimeout)
 	case errors.Is(err, errReplyTooLarge), errors.Is(err, wire.ErrTooLarge):
 		refusal.Reason = call.ReplyTooLarge
+	case errors.Is(err, errEventTooLarge):
+		refusal.Reason, refusal.Detail = call.ReplyTooLarge, err.Error()
 	case errors.Is(err, wire.ErrTooManyEvents):
 		refusal.Reason = call.TooManyEvents
 	case errors.Is(err, errEncoding):

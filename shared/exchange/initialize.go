@@ -5,15 +5,11 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"time"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/session"
 	"mcprelay/shared/wire"
 )
-
-// closeTime bounds the ending of a session that nobody needs.
-const closeTime = 2 * time.Second
 
 // tell sends a message of the relay's own and reads what the server says.
 func (x *Exchange) tell(ctx context.Context, r *Request, method string, s session.State) (answer, *call.Refusal) {
@@ -25,32 +21,71 @@ func (x *Exchange) tell(ctx context.Context, r *Request, method string, s sessio
 	return x.read(p, r, &m)
 }
 
+// maxOffers is how often initialize is sent for one opening: a server that
+// refuses the newest version with a list of its own is offered one of those.
+const maxOffers = 2
+
 // initialize opens a server of 2025-11-25 or older: two messages, and then it
 // may be asked (MCP 2025-11-25, basic/lifecycle). It offers the newest version
-// and takes any that the relay speaks. It is never retried.
+// and takes any that the relay speaks; what it gives is modern where the
+// server says that it speaks no other. It is never retried as it was.
 func (x *Exchange) initialize(ctx context.Context, r *Request) (session.State, *call.Refusal) {
 	// Some servers want the version header on this message too.
 	s := session.State{Era: session.Legacy, Version: wire.Legacy}
-	a, refusal := x.tell(ctx, r, methodInitialize, s)
-	if refusal != nil {
-		return s, refusal
+	if r.offer != "" {
+		s.Version = r.offer
 	}
-	if a.isError() && (a.reply.Error.Code == call.CodeUnsupportedVersion || listed(a.reply.Error.Data, "supported") != nil) {
-		return s, call.Refuse(call.NoCommonVersion, "initialize: status %d, error %d", a.status, a.reply.Error.Code)
+	for range maxOffers {
+		a, refusal := x.tell(ctx, r, methodInitialize, s)
+		if refusal != nil {
+			return s, refusal
+		}
+		found, refused := a.refusesOffer(s)
+		switch {
+		case !refused:
+			return x.initialized(ctx, r, &a)
+		case found.refusal != nil || found.version == "":
+			return s, call.Refuse(call.NoCommonVersion, "initialize: status %d, error %d", a.status, a.code())
+		}
+		s.Era, s.Version = found.era, found.version
+		if s.Era == session.Modern {
+			return s, nil
+		}
 	}
+	return s, call.Refuse(call.NoCommonVersion, "initialize: the server refuses a version that it names")
+}
+
+// refusesOffer is refusesVersion for initialize, which has no effect: the list
+// of versions is proof enough, whatever it comes with.
+func (a *answer) refusesOffer(s session.State) (finding, bool) {
+	if a.isError() {
+		versions := listed(a.reply.Error.Data, "supported")
+		if versions != nil || a.code() == call.CodeUnsupportedVersion {
+			return choose(versions, s.Version, true), true
+		}
+	}
+	return a.refusesVersion(s)
+}
+
+// initialized completes an opening whose first message was answered. A session
+// that comes to nothing is given back.
+func (x *Exchange) initialized(ctx context.Context, r *Request, a *answer) (session.State, *call.Refusal) {
+	now := x.now()
+	s := session.State{Era: session.Legacy, Version: wire.Legacy, SessionID: a.session, Owner: r.Owner, Opened: now, Expires: now.Add(session.Lifetime)}
 	if a.isError() || !a.ok() {
 		return s, a.failure(methodInitialize)
 	}
 	version, ok := negotiated(a.reply.Result)
 	if !ok {
+		x.end(ctx, r, s)
 		return s, &call.Refusal{Reason: call.NoCommonVersion, Detail: "initialize: another protocolVersion", Quote: clip([]byte(version))}
 	}
-	now := x.now()
-	s = session.State{Era: session.Legacy, Version: version, SessionID: a.session, Opened: now, Expires: now.Add(session.Lifetime)}
-	if refusal := x.notify(ctx, r, s); refusal != nil {
-		return s, refusal
+	s.Version, s.Offers = version, offers(a.reply.Result)
+	refusal := x.notify(ctx, r, s)
+	if refusal != nil {
+		x.end(ctx, r, s)
 	}
-	return s, nil
+	return s, refusal
 }
 
 // negotiated is the version of an initialize result, and whether the relay
@@ -82,18 +117,4 @@ func (x *Exchange) notify(ctx context.Context, r *Request, s session.State) *cal
 	}
 	p.whole = mediaType(p.Header) != mediaStream && p.drained(drainTime)
 	return nil
-}
-
-// end gives a session back to the server, as far as it will take it: servers
-// may refuse (MCP 2025-11-25, basic/transports), and then it expires there.
-func (x *Exchange) end(ctx context.Context, r *Request, s session.State) {
-	if s.SessionID == "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, closeTime)
-	defer cancel()
-	if p, refusal := x.post(ctx, r, &message{verb: http.MethodDelete, state: s}); refusal == nil {
-		p.whole = p.drained(drainTime)
-		p.done()
-	}
 }

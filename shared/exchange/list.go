@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/session"
@@ -14,47 +15,75 @@ import (
 // to it; those seen in the field are numbers and encoded keys.
 const maxCursor = 8 << 10
 
-// List reads the server's tools, page by page: each tool as it came. A list
-// that cannot be read whole is an error, never a part. Its error is a
-// [*call.Refusal]; the facts are filled either way.
+// lists says how each list is asked for: by which method, and under which name
+// its result has the items.
+func lists(l call.List) (method, member string, ok bool) {
+	switch l {
+	case call.ListTools:
+		return "tools/list", "tools", true
+	case call.ListResources:
+		return "resources/list", "resources", true
+	case call.ListTemplates:
+		return "resources/templates/list", "resourceTemplates", true
+	case call.ListPrompts:
+		return "prompts/list", "prompts", true
+	}
+	return "", "", false
+}
+
+// List reads the server's list that r.List names, page by page: each item as
+// it came. A list that cannot be read whole is an error, never a part; a server
+// that announced no such list, or does not know the method, has an empty one.
+// Its error is a [*call.Refusal]; the facts are filled either way.
 func (x *Exchange) List(ctx context.Context, r Request) ([]json.RawMessage, Facts, error) {
 	var f Facts
 	r.facts = &f
-	tools, refusal := x.pages(ctx, &r)
-	if refusal != nil {
-		return nil, f, listing(refusal)
+	r.ready()
+	method, member, ok := lists(r.List)
+	if !ok {
+		return nil, f, call.Refuse(call.Internal, "a list called %q", r.List)
 	}
-	return tools, f, nil
+	items, refusal := x.pages(ctx, &r, message{method: method, meta: r.Meta, list: r.List}, member)
+	if refusal != nil {
+		return nil, f, listing(refusal, method)
+	}
+	return items, f, nil
 }
 
-func (x *Exchange) pages(ctx context.Context, r *Request) ([]json.RawMessage, *call.Refusal) {
-	limits := r.Limits.withDefaults()
-	var tools []json.RawMessage
-	var cursors []json.RawMessage
-	m := message{method: methodList, meta: r.Meta}
-	for range limits.Pages {
+// pages reads every page of the list that m asks for.
+func (x *Exchange) pages(ctx context.Context, r *Request, m message, member string) ([]json.RawMessage, *call.Refusal) {
+	var items, cursors []json.RawMessage
+	for range r.Limits.Pages {
 		reply, refusal := x.ask(ctx, r, &m)
+		if refusal != nil && refusal.Err == errLacking || reply.Error != nil && reply.Error.Code == call.CodeMethodNotFound && m.cursor == nil {
+			return nil, nil
+		}
 		if refusal != nil {
 			return nil, refusal
 		}
 		if reply.Error != nil {
-			return nil, call.Refuse(call.ListFailed, "tools/list: error %d", reply.Error.Code)
+			refusal := call.Refuse(call.ListFailed, "%s: status %d, error %d", m.method, r.facts.Status, reply.Error.Code)
+			refusal.Status, refusal.RetryAfter = r.facts.Status, r.facts.RetryAfter
+			return nil, refusal
 		}
-		page, ok := elements(reply.Result, "tools")
+		page, ok := elements(reply.Result, member)
 		if !ok {
-			return nil, call.Refuse(call.ListFailed, "tools/list: the result has no list of tools")
+			return nil, call.Refuse(call.ListFailed, "%s: the result has no list called %s", m.method, member)
 		}
-		if tools = append(tools, page...); len(tools) > limits.Items {
-			return nil, call.Refuse(call.ListTooLong, "more than %d tools", limits.Items)
+		if items = append(items, page...); len(items) > r.Limits.Items {
+			return nil, call.Refuse(call.ListTooLong, "%s: more than %d items", m.method, r.Limits.Items)
 		}
-		cursor, refusal := nextCursor(reply.Result, r.facts.Era, cursors)
-		if cursor == nil || refusal != nil {
-			return tools, refusal
+		cursor, fault := nextCursor(reply.Result, r.facts.Era, cursors)
+		if fault != nil {
+			return nil, call.Refuse(call.ListFailed, "%s: %v", m.method, fault)
+		}
+		if cursor == nil {
+			return items, nil
 		}
 		cursors = append(cursors, cursor)
 		m.cursor = cursor
 	}
-	return nil, call.Refuse(call.ListTooLong, "more than %d pages", limits.Pages)
+	return nil, call.Refuse(call.ListTooLong, "%s: more than %d pages", m.method, r.Limits.Pages)
 }
 
 // elements splits a member that is an array into its elements, as they came.
@@ -72,17 +101,17 @@ func elements(result json.RawMessage, name string) ([]json.RawMessage, bool) {
 // cursor is one like any other since 2026-07-28; servers before it put it on
 // their last page. A cursor that was followed before would be followed for
 // ever.
-func nextCursor(result json.RawMessage, era session.Era, followed []json.RawMessage) (json.RawMessage, *call.Refusal) {
+func nextCursor(result json.RawMessage, era session.Era, followed []json.RawMessage) (json.RawMessage, error) {
 	cursor, ok := wire.Member(result, "nextCursor")
 	if !ok || string(cursor) == "null" || string(cursor) == `""` && era == session.Legacy {
 		return nil, nil
 	}
 	if len(cursor) > maxCursor || cursor[0] != '"' {
-		return nil, call.Refuse(call.ListFailed, "tools/list: an unusable cursor of %d bytes", len(cursor))
+		return nil, fmt.Errorf("an unusable cursor of %d bytes", len(cursor))
 	}
 	for _, earlier := range followed {
 		if bytes.Equal(earlier, cursor) {
-			return nil, call.Refuse(call.ListFailed, "tools/list: a cursor came twice, after %d pages", len(followed))
+			return nil, fmt.Errorf("a cursor came twice, after %d pages", len(followed))
 		}
 	}
 	return cursor, nil
@@ -91,7 +120,7 @@ func nextCursor(result json.RawMessage, era session.Era, followed []json.RawMess
 // listing is the refusal of a list that failed: reading one has no effect, so
 // nothing ran. What failed before the list, or because of the caller, keeps
 // its reason.
-func listing(refusal *call.Refusal) *call.Refusal {
+func listing(refusal *call.Refusal, method string) *call.Refusal {
 	told := *refusal
 	told.Impact = call.ImpactNone
 	switch refusal.Reason {
@@ -99,7 +128,7 @@ func listing(refusal *call.Refusal) *call.Refusal {
 		return &told
 	}
 	if refusal.Row().Stage == call.StageCall {
-		told.Reason, told.Detail, told.Err = call.ListFailed, "tools/list: "+refusal.Error(), refusal
+		told.Reason, told.Detail, told.Err = call.ListFailed, method+": "+refusal.Error(), refusal
 	}
 	return &told
 }

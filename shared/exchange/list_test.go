@@ -112,7 +112,6 @@ func TestListThatCannotBeReadWhole(t *testing.T) {
 		"tools are no list":         {pages(`{"tools":{}}`), call.ListFailed, 1},
 		"tools are null":            {pages(`{"tools":null}`), call.ListFailed, 1},
 		"error":                     {saysJSON(200, failure("ID", -32603, "x")), call.ListFailed, 1},
-		"method unknown":            {saysJSON(404, failure("ID", -32601, "x")), call.ListFailed, 1},
 		"status":                    {says(500, "", ""), call.ListFailed, 1},
 		"page":                      {says(200, "text/html", "<html>"), call.ListFailed, 1},
 		"reset":                     {func(w net.Conn, g got) { w.Close() }, call.ListFailed, 1},

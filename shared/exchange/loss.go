@@ -66,12 +66,13 @@ func mentionsSession(text string) bool {
 
 // unlikeModern reports whether a reply cannot have come from a server that
 // speaks the stateless protocol, so that the verdict about it is stale. Such
-// servers give every error our id; the ones before them refuse what they do
-// not know with a bare status, or an error without one.
+// servers give every error our id, and know of no sessions; the ones before
+// them refuse what they do not know with a bare status, an error without an
+// id, or a word about the session that it lacks.
 func (a *answer) unlikeModern() bool {
 	switch a.status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
-		return !a.ours
+		return !a.ours || a.isError() && a.errorSaysLost()
 	}
 	return false
 }

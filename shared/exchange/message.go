@@ -14,7 +14,7 @@ const (
 	methodDiscover    = "server/discover"
 	methodInitialize  = "initialize"
 	methodInitialized = "notifications/initialized"
-	methodList        = "tools/list"
+	methodCancelled   = "notifications/cancelled"
 	methodCall        = "tools/call"
 )
 
@@ -28,8 +28,13 @@ type message struct {
 	agents bool          // it carries the agent's request, so it is counted
 
 	arguments json.RawMessage // of tools/call
+	params    []wire.Param    // of arguments, which a modern server wants in headers too
 	meta      json.RawMessage // the agent's
-	cursor    json.RawMessage // of tools/list: a JSON string, nil for the first page
+	trace     string          // for _meta.traceparent, well formed or empty
+	list      call.List       // that it reads, empty for other messages
+	cursor    json.RawMessage // of a list: a JSON string, nil for the first page
+	about     wire.ID         // of notifications/cancelled
+	reason    string          // of notifications/cancelled
 }
 
 // scratch is what one POST is built in. It is reused, so nothing that outlives
@@ -105,13 +110,17 @@ func (x *Exchange) appendParams(dst []byte, m *message) ([]byte, error) {
 			dst = append(dst, `,"arguments":`...)
 			dst = append(dst, m.arguments...)
 		}
-	case methodList:
-		if m.cursor != nil {
-			dst = append(dst, `,"cursor":`...)
-			dst = append(dst, m.cursor...)
-		}
+	case methodCancelled:
+		dst = append(dst, `,"requestId":`...)
+		dst = append(dst, m.about.Raw()...)
+		dst = append(dst, `,"reason":`...)
+		return appendString(dst, m.reason), nil
 	}
-	dst, err := appendMeta(dst, m.meta, m.state, x.client)
+	if m.cursor != nil {
+		dst = append(dst, `,"cursor":`...)
+		dst = append(dst, m.cursor...)
+	}
+	dst, err := appendMeta(dst, m, x.client)
 	if len(dst) == open {
 		dst = dst[:start]
 	}

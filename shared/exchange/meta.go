@@ -37,7 +37,9 @@ func appendString(dst []byte, s string) []byte {
 // appendMeta appends `,"_meta":{...}`: the agent's members as they came, but
 // for those that speak of the client, which are the relay's own to say. A
 // modern server gets the relay's; for a legacy one an empty _meta is left out.
-func appendMeta(dst []byte, agent json.RawMessage, s session.State, client json.RawMessage) ([]byte, error) {
+// The trace is the relay's where the agent's _meta names none.
+func appendMeta(dst []byte, m *message, client json.RawMessage) ([]byte, error) {
+	s, traced := m.state, m.trace == ""
 	start := len(dst)
 	dst = append(dst, `,"_meta":{`...)
 	empty := len(dst)
@@ -47,18 +49,30 @@ func appendMeta(dst []byte, agent json.RawMessage, s session.State, client json.
 		dst = append(dst, `","`+wire.MetaClientCapabilities+`":{},"`+wire.MetaClientInfo+`":`...)
 		dst = append(dst, client...)
 	}
-	for rest := []byte(agent); len(rest) > 0; {
+	for rest := []byte(m.meta); len(rest) > 0; {
 		name, member, after, err := nextMember(rest)
 		if err != nil {
 			return nil, err
 		}
-		if rest = after; member == nil || restamped(name, s.Era) {
+		if rest = after; member == nil {
 			continue
 		}
+		if name = unescaped(name); restamped(name, s.Era) {
+			continue
+		}
+		traced = traced || string(name) == "traceparent"
 		if len(dst) > empty {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, member...)
+	}
+	if !traced {
+		if len(dst) > empty {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `"traceparent":"`...)
+		dst = append(dst, m.trace...)
+		dst = append(dst, '"')
 	}
 	if len(dst) == empty {
 		return dst[:start], nil
@@ -66,18 +80,22 @@ func appendMeta(dst []byte, agent json.RawMessage, s session.State, client json.
 	return append(dst, '}'), nil
 }
 
-// restamped reports whether the agent's member of that name (a JSON string)
-// is replaced or dropped.
-func restamped(name []byte, era session.Era) bool {
-	if slices.Contains(name, '\\') {
-		plain, err := jsontext.AppendUnquote(nil, name)
-		if err != nil {
-			return true
-		}
-		name = plain
-	} else {
-		name = name[1 : len(name)-1]
+// unescaped is what a JSON string says; one that says nothing says
+// protocolVersion, which is dropped.
+func unescaped(name []byte) []byte {
+	if !slices.Contains(name, '\\') {
+		return name[1 : len(name)-1]
 	}
+	plain, err := jsontext.AppendUnquote(nil, name)
+	if err != nil {
+		return []byte(wire.MetaProtocolVersion)
+	}
+	return plain
+}
+
+// restamped reports whether the agent's member of that name is replaced or
+// dropped.
+func restamped(name []byte, era session.Era) bool {
 	switch string(name) {
 	case wire.MetaProtocolVersion, wire.MetaClientCapabilities, wire.MetaClientInfo:
 		return true

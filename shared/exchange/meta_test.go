@@ -12,8 +12,6 @@ import (
 	"mcprelay/shared/wire"
 )
 
-var client = json.RawMessage(`{"name":"mcprelay","version":"1"}`)
-
 func TestMetaKeepsTheAgentsMembersInOrder(t *testing.T) {
 	legacy := session.State{Era: session.Legacy, Version: "2025-11-25"}
 	for agent, want := range map[string]string{
@@ -29,7 +27,7 @@ func TestMetaKeepsTheAgentsMembersInOrder(t *testing.T) {
 		`{"io.modelcontextprotocol/logLevel":"debug","io.modelcontextprotocol/x":1}`: `{"io.modelcontextprotocol/x":1}`,
 		`{"progressToken":9007199254740993}`:                                         `{"progressToken":9007199254740993}`,
 	} {
-		got, err := exchange.AppendMeta([]byte("#"), json.RawMessage(agent), legacy, client)
+		got, err := exchange.AppendMeta([]byte("#"), json.RawMessage(agent), legacy, "")
 		if err != nil {
 			t.Errorf("%s: %v", agent, err)
 			continue
@@ -53,7 +51,7 @@ func FuzzAppendMeta(f *testing.F) {
 		if modern {
 			s = session.State{Era: session.Modern, Version: wire.Modern}
 		}
-		got, err := exchange.AppendMeta(nil, agent, s, client)
+		got, err := exchange.AppendMeta(nil, agent, s, "")
 		if wire.ReadObject(agent) != nil {
 			return // it never comes here; not to hang or panic is enough
 		}

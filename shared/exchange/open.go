@@ -90,8 +90,11 @@ func (x *Exchange) acquire(ctx context.Context, r *Request, lost session.State) 
 	if refusal != nil {
 		return session.State{}, "", refusal
 	}
+	if s.Era == session.Modern { // so it said instead
+		return x.judge(ctx, r, s), SessionNone, nil
+	}
 	if known.Era == "" {
-		x.judge(ctx, r, session.Legacy, s.Version)
+		x.judge(ctx, r, s)
 	}
 	s.Ver = stored.Ver
 	return x.keep(ctx, r, s, lost)

@@ -142,7 +142,7 @@ func TestFailedOpening(t *testing.T) {
 		"initialize, modern version":   {handshake{I: saysJSON(200, `{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2026-07-28"}}`)}, call.NoCommonVersion, 0},
 		"initialize, no version":       {handshake{I: saysJSON(200, `{"jsonrpc":"2.0","id":ID,"result":{}}`)}, call.NoCommonVersion, 0},
 		"initialize, version refused":  {handshake{I: saysJSON(400, failure("ID", -32022, "x"))}, call.NoCommonVersion, 0},
-		"initialize, version listed":   {handshake{I: saysJSON(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"x","data":{"supported":["2024-11-05"]}}}`)}, call.NoCommonVersion, 0},
+		"initialize, none in common":   {handshake{I: saysJSON(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"x","data":{"supported":["1999-01-01"]}}}`)}, call.NoCommonVersion, 0},
 		"initialize, two session ids":  {handshake{I: says(200, "application/json", `{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-11-25"}}`, "Mcp-Session-Id: a", "Mcp-Session-Id: b")}, call.InitializeFailed, 0},
 		"initialized refused":          {handshake{N: says(400, "", "")}, call.InitializeFailed, 400},
 		"initialized 401":              {handshake{N: says(401, "", "")}, call.UpstreamUnauthorized, 401},

@@ -2,7 +2,11 @@ package exchange
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net/http"
+	"syscall"
+	"time"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/egress"
@@ -83,6 +87,40 @@ func (x *Exchange) send(ctx context.Context, r *Request, out []byte) (*response,
 	}
 }
 
+// again connects, and once more after each pause while the server cannot be
+// connected to and l allows it: nothing was written.
+func again[T any](ctx context.Context, l Limits, connect func() (T, error)) (T, error) {
+	for left := l.ConnectRetries; ; left-- {
+		got, err := connect()
+		if err == nil || left <= 0 || !unconnected(err) || !pause(ctx, l.Backoff) {
+			return got, err
+		}
+	}
+}
+
+// unconnected reports whether a connection was not made for a reason that may
+// pass: not because of where it went, or of who answered there.
+func unconnected(err error) bool {
+	refusal, ok := errors.AsType[*call.Refusal](err)
+	if !ok {
+		return false
+	}
+	return refusal.Reason == call.Connect ||
+		refusal.Reason == call.TLS && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET))
+}
+
+// pause waits, and reports whether ctx let it.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
 // take has a kept connection, or a new one within the time that may be spent on
 // opening: a timer for each call would be a good part of its cost.
 func (x *Exchange) take(ctx context.Context, r *Request) (*egress.Conn, error) {
@@ -98,7 +136,7 @@ func (x *Exchange) fresh(ctx context.Context, r *Request) (*egress.Conn, error) 
 		defer cancel()
 		ctx = bounded
 	}
-	return x.guard.Fresh(ctx, r.Route)
+	return again(ctx, r.Limits, func() (*egress.Conn, error) { return x.guard.Fresh(ctx, r.Route) })
 }
 
 // done ends the response and counts its bytes. Only a connection whose reply

@@ -35,7 +35,7 @@ func (x *Exchange) probe(ctx context.Context, r *Request) (session.State, *call.
 		case found.era == session.Modern && found.version != version:
 			version = found.version
 		case found.era == session.Modern:
-			return x.judge(ctx, r, session.Modern, version), nil
+			return x.judge(ctx, r, session.State{Era: session.Modern, Version: version, Offers: offers(a.reply.Result)}), nil
 		default:
 			return session.State{Era: session.Legacy}, nil
 		}
@@ -98,6 +98,24 @@ func choose(versions []string, asked string, refused bool) finding {
 		return finding{era: session.Legacy, version: ours}
 	}
 	return finding{refusal: call.Refuse(call.NoCommonVersion, "the server names %d versions", len(versions))}
+}
+
+// offers reads the capabilities of a result that opens a server, be it of
+// initialize or of server/discover.
+func offers(result json.RawMessage) session.Offers {
+	capabilities, ok := wire.Member(result, "capabilities")
+	if !ok || len(capabilities) == 0 || capabilities[0] != '{' {
+		return 0
+	}
+	all := session.Announced
+	for name, offer := range map[string]session.Offers{
+		"tools": session.OffersTools, "resources": session.OffersResources, "prompts": session.OffersPrompts,
+	} {
+		if value, ok := wire.Member(capabilities, name); ok && string(value) != "null" {
+			all |= offer
+		}
+	}
+	return all
 }
 
 // listed reads a member that is a list of versions, nil where it is none.

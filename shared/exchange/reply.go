@@ -43,6 +43,7 @@ func (x *Exchange) read(p *response, r *Request, m *message) (answer, *call.Refu
 		return a, refusal
 	}
 	a.retryAfter = retryAfter(p.Header, x.now())
+	p.facts.RetryAfter = a.retryAfter
 	err := p.readBody(r, m, &a)
 	switch {
 	case err == nil:

@@ -51,6 +51,21 @@ type Request struct {
 	Progress func(json.RawMessage)
 
 	facts *Facts // of the call, filled as it goes
+	offer string // the legacy version to open with; the newest where empty
+}
+
+// ready fills what was left to its default.
+func (r *Request) ready() {
+	r.Limits = r.Limits.withDefaults()
+	if r.Close <= 0 {
+		r.Close = DefaultClose
+	}
+	if r.List == "" {
+		r.List = call.ListTools
+	}
+	if !traceparent(r.Traceparent) {
+		r.Traceparent = ""
+	}
 }
 
 // Limits bounds what a server may send. A zero field means its default.
@@ -83,11 +98,20 @@ func (l Limits) withDefaults() Limits {
 	if l.ResultBytes <= 0 {
 		l.ResultBytes = DefaultResultBytes
 	}
+	if l.FrameBytes <= 0 {
+		l.FrameBytes = DefaultFrameBytes
+	}
 	if l.Pages <= 0 {
 		l.Pages = DefaultPages
 	}
 	if l.Items <= 0 {
 		l.Items = DefaultItems
+	}
+	if l.ConnectRetries == 0 {
+		l.ConnectRetries = DefaultConnectRetries
+	}
+	if l.Backoff <= 0 {
+		l.Backoff = DefaultBackoff
 	}
 	return l
 }
@@ -122,7 +146,11 @@ type Facts struct {
 	ServerRequests int // what the server asked of the relay: counted, never answered
 	Notifications  int
 
-	Cancelled bool // the server was told that the request is cancelled
+	RetryAfter int // the server's wish in seconds, at most 3600; 0 for none
+	// Cancelled says that the server was told that nobody waits any more: its
+	// stream was closed, which is all that a modern server needs, or it took
+	// notifications/cancelled.
+	Cancelled bool
 }
 
 // What a call did about the session (MCP 2025-11-25 and older).

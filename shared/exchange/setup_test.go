@@ -114,7 +114,7 @@ func request(t testing.TB, url string, change ...func(*exchange.Request)) exchan
 		Tenant: "acme", Server: "docs", Route: route,
 		Session: sessionKey, Origin: originKey,
 		Operation: call.OperationToolsCall, Tool: "echo", Arguments: json.RawMessage(`{"text":"hi"}`),
-		Open: 5 * time.Second,
+		Described: true, Open: 5 * time.Second,
 	}
 	for _, f := range change {
 		f(&r)

@@ -26,6 +26,9 @@ func readStream(body io.Reader, r *Request, m *message, a *answer) error {
 		if err != nil {
 			return err
 		}
+		if int64(len(event.Data)) > r.Limits.FrameBytes {
+			return errEventTooLarge
+		}
 		if len(event.Data) == 0 || event.Type != "" && event.Type != "message" {
 			continue
 		}

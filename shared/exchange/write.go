@@ -53,10 +53,29 @@ func (x *Exchange) appendProtocol(out []byte, refusal *call.Refusal, m *message)
 		if m.name != "" {
 			out, refusal = appendHeader(out, refusal, "Mcp-Name", wire.EncodeName(m.name))
 		}
-		return out, refusal
+		return appendMirrored(out, refusal, m)
 	}
 	if m.state.SessionID != "" {
 		out, refusal = appendHeader(out, refusal, "Mcp-Session-Id", m.state.SessionID)
+	}
+	return out, refusal
+}
+
+// appendMirrored appends the arguments that the tool's description wants in
+// headers, from the arguments that are sent.
+func appendMirrored(out []byte, refusal *call.Refusal, m *message) ([]byte, *call.Refusal) {
+	for _, p := range m.params {
+		value, ok, err := p.Value(m.arguments)
+		if err != nil && refusal == nil {
+			refusal = &call.Refusal{Reason: call.BadParams, Impact: call.ImpactNone, Detail: err.Error(), Err: err}
+		}
+		if err := wire.FieldName(p.Header); err != nil && refusal == nil {
+			refusal = &call.Refusal{Reason: call.Internal, Impact: call.ImpactNone, Detail: "unusable name of a mirrored argument", Err: err}
+		}
+		if ok {
+			out = append(out, "Mcp-Param-"...)
+			out, refusal = appendHeader(out, refusal, p.Header, value)
+		}
 	}
 	return out, refusal
 }

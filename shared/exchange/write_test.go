@@ -58,20 +58,20 @@ func TestRequestBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkBytes(t, p, "server/discover", common+"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: server/discover\r\n"+identity,
-		`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{`+stamp+`}}}`)
+		`{"jsonrpc":"2.0","id":ID,"method":"server/discover","params":{`+stamp+`}}}`)
 	checkBytes(t, p, "tools/call", common+"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\n"+identity,
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"},`+stamp+`,"progressToken":"t-1","io.modelcontextprotocol/logLevel":"debug","traceparent":"00-1-2-01"}}}`)
+		`{"jsonrpc":"2.0","id":ID,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"},`+stamp+`,"progressToken":"t-1","io.modelcontextprotocol/logLevel":"debug","traceparent":"00-1-2-01"}}}`)
 
 	p = newLegacyPeer(t, answered)
 	if _, err := process(t, nil).Call(t.Context(), request(t, p.url, change)); err != nil {
 		t.Fatal(err)
 	}
 	checkBytes(t, p, "initialize", common+"MCP-Protocol-Version: 2025-11-25\r\n"+identity,
-		`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcprelay","version":"1.2.3"}}}`)
+		`{"jsonrpc":"2.0","id":ID,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcprelay","version":"1.2.3"}}}`)
 	checkBytes(t, p, "notifications/initialized", common+"MCP-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: s-1\r\n"+identity,
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	checkBytes(t, p, "tools/call", common+"MCP-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: s-1\r\n"+identity,
-		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"},"_meta":{"progressToken":"t-1","traceparent":"00-1-2-01"}}}`)
+		`{"jsonrpc":"2.0","id":ID,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"},"_meta":{"progressToken":"t-1","traceparent":"00-1-2-01"}}}`)
 }
 
 func checkBytes(t *testing.T, p *peer, method, head, body string) {
@@ -82,7 +82,7 @@ func checkBytes(t *testing.T, p *peer, method, head, body string) {
 	if head = strings.TrimSuffix(head, "\r\n"); g.Raw != head {
 		t.Errorf("%s: head -want +got\n%s", method, cmp.Diff(head, g.Raw))
 	}
-	if string(g.Body) != body {
+	if body = strings.Replace(body, "ID", g.ID, 1); string(g.Body) != body {
 		t.Errorf("%s: body\nwant %s\ngot  %s", method, body, g.Body)
 	}
 }

@@ -54,7 +54,8 @@ type State struct {
 	SessionID string    `json:"session_id,omitempty"` // empty: the server holds no session
 	Opened    time.Time `json:"opened,omitzero"`
 	Expires   time.Time `json:"expires,omitzero"`
-	Owner     Owner     `json:"owner,omitzero"` // of a session: who opened it and why
+	Owner     Owner     `json:"owner,omitzero"`   // of a session: who opened it and why
+	Offers    Offers    `json:"offers,omitempty"` // which lists the server said that it has
 	// Ver counts the saves of this key, for compare-and-swap: a save succeeds
 	// only while the stored state still has this Ver. 0 means not stored.
 	Ver int64 `json:"ver,omitempty"`

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Param is an argument of a tool that the tool's description wants repeated in
@@ -34,6 +36,8 @@ var (
 	errAnnotationType   = errors.New("an x-mcp-header is on a parameter that is no string, integer or boolean")
 	errAnnotationPlace  = errors.New("an x-mcp-header is not reached through properties alone")
 	errAnnotationNumber = fmt.Errorf("more than %d x-mcp-headers", maxParams)
+	errSchema           = errors.New("the inputSchema is not strict JSON")
+	errSchemaDepth      = fmt.Errorf("the inputSchema is nested deeper than %d", MaxDepth)
 )
 
 // Params reads the x-mcp-header annotations of a tool's inputSchema, in their
@@ -48,9 +52,9 @@ func Params(inputSchema json.RawMessage) ([]Param, error) {
 	if !bytes.Contains(inputSchema, []byte(annotation)) && !bytes.Contains(inputSchema, []byte(`\u`)) {
 		return nil, nil
 	}
-	r := paramsReader{reader: newLenientReader(inputSchema)}
-	defer r.reader.release()
-	if r.kind() != '{' {
+	var r schemaReader
+	r.dec.Reset(bytes.NewReader(inputSchema), jsontext.AllowInvalidUTF8(true)) // lone surrogates are in descriptions of real tools
+	if r.dec.PeekKind() != '{' {
 		return nil, nil
 	}
 	if err := r.schema(place{reachable: true}); err != nil {
@@ -59,20 +63,19 @@ func Params(inputSchema json.RawMessage) ([]Param, error) {
 	return r.found, nil
 }
 
-// explained keeps the faults of this file and takes the schema's bytes out of
-// the decoder's.
+// explained keeps the faults of this file: the decoder's quote the schema.
 func explained(err error) error {
-	for _, own := range []error{errAnnotationName, errAnnotationTwice, errAnnotationType, errAnnotationPlace, errAnnotationNumber} {
+	for _, own := range []error{errAnnotationName, errAnnotationTwice, errAnnotationType, errAnnotationPlace, errAnnotationNumber, errSchemaDepth} {
 		if errors.Is(err, own) {
 			return own
 		}
 	}
-	return errors.New(explain(err))
+	return errSchema
 }
 
-// paramsReader walks a schema.
-type paramsReader struct {
-	*reader
+// schemaReader walks a schema.
+type schemaReader struct {
+	dec   jsontext.Decoder
 	found []Param
 }
 
@@ -82,14 +85,39 @@ type place struct {
 	reachable bool     // through properties alone
 }
 
-// schema reads one schema that is an object.
-func (r *paramsReader) schema(at place) error {
+// members reads an object or an array, calling visit before each value, with
+// its name where it has one.
+func (r *schemaReader) members(visit func(name string) error) error {
 	if r.dec.StackDepth() >= MaxDepth {
-		return errDepth
+		return errSchemaDepth
 	}
-	var header, kind []byte
-	_, err := r.object(func(name []byte) (err error) {
-		switch string(name) {
+	begin, err := r.dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	named := begin.Kind() == '{'
+	for kind := r.dec.PeekKind(); kind != '}' && kind != ']'; kind = r.dec.PeekKind() {
+		name := ""
+		if named {
+			token, err := r.dec.ReadToken()
+			if err != nil {
+				return err
+			}
+			name = token.String()
+		}
+		if err := visit(name); err != nil {
+			return err
+		}
+	}
+	_, err = r.dec.ReadToken()
+	return err
+}
+
+// schema reads one schema that is an object.
+func (r *schemaReader) schema(at place) error {
+	var header, kind jsontext.Value
+	err := r.members(func(name string) (err error) {
+		switch name {
 		case annotation:
 			header, err = r.value()
 			return err
@@ -97,7 +125,7 @@ func (r *paramsReader) schema(at place) error {
 			kind, err = r.value()
 			return err
 		}
-		return r.keyword(string(name), at)
+		return r.keyword(name, at)
 	})
 	if err != nil || header == nil {
 		return err
@@ -105,15 +133,20 @@ func (r *paramsReader) schema(at place) error {
 	return r.annotated(header, kind, at)
 }
 
+// value reads a value that is no schema.
+func (r *schemaReader) value() (jsontext.Value, error) {
+	value, err := r.dec.ReadValue()
+	return value.Clone(), err
+}
+
 // keyword reads the value of any other keyword. Those that hold values of the
 // instance hold no schemas, and those that hold schemas by name may use any
 // name, that of the annotation too. Schemas that nobody has defined yet are
 // looked into all the same: an annotation in one would go unmirrored.
-func (r *paramsReader) keyword(name string, at place) error {
+func (r *schemaReader) keyword(name string, at place) error {
 	switch name {
 	case "default", "const", "enum", "examples", "example":
-		_, err := r.value()
-		return err
+		return r.dec.SkipValue()
 	case "properties":
 		return r.named(at)
 	case "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
@@ -123,54 +156,35 @@ func (r *paramsReader) keyword(name string, at place) error {
 }
 
 // named reads an object whose members are schemas under names of their own.
-func (r *paramsReader) named(at place) error {
-	if r.kind() != '{' {
+func (r *schemaReader) named(at place) error {
+	if r.dec.PeekKind() != '{' {
 		return r.elsewhere()
 	}
-	_, err := r.object(func(name []byte) error {
-		if r.kind() != '{' {
+	return r.members(func(name string) error {
+		if r.dec.PeekKind() != '{' {
 			return r.elsewhere()
 		}
 		below := place{reachable: at.reachable}
 		if at.reachable {
-			below.path = append(slices.Clip(at.path), string(name))
+			below.path = append(slices.Clip(at.path), name)
 		}
 		return r.schema(below)
 	})
-	return err
 }
 
 // elsewhere reads a value in which no annotation may be.
-func (r *paramsReader) elsewhere() error {
-	switch r.kind() {
+func (r *schemaReader) elsewhere() error {
+	switch r.dec.PeekKind() {
 	case '{':
 		return r.schema(place{})
 	case '[':
-		return r.list()
+		return r.members(func(string) error { return r.elsewhere() })
 	}
-	_, err := r.value()
-	return err
-}
-
-// list reads an array of schemas.
-func (r *paramsReader) list() error {
-	if r.dec.StackDepth() >= MaxDepth {
-		return errDepth
-	}
-	if _, err := r.dec.ReadToken(); err != nil {
-		return err
-	}
-	for r.kind() != ']' {
-		if err := r.elsewhere(); err != nil {
-			return err
-		}
-	}
-	_, err := r.dec.ReadToken()
-	return err
+	return r.dec.SkipValue()
 }
 
 // annotated keeps an annotation, as the raw values that were beside it.
-func (r *paramsReader) annotated(header, kind []byte, at place) error {
+func (r *schemaReader) annotated(header, kind []byte, at place) error {
 	if !at.reachable || len(at.path) == 0 {
 		return errAnnotationPlace
 	}

@@ -132,8 +132,8 @@ func TestAnnotationThatMakesTheToolInvalid(t *testing.T) {
 		`{"properties":[` + marked + `]}`:                                              where,
 		`{"properties":{"a":[` + marked + `]}}`:                                        where,
 		properties(many(65)):                                                           "more than 64",
-		properties(`"a":{"type":"string","x-mcp-header":"X","x-mcp-header":"Y"}`):      "repeated",
-		`{"x-mcp-header":`: "early",
+		properties(`"a":{"type":"string","x-mcp-header":"X","x-mcp-header":"Y"}`):      "strict JSON",
+		`{"x-mcp-header":`: "strict JSON",
 		strings.Repeat(`{"properties":{"a":`, 40) + marked + strings.Repeat(`}}`, 40):       "nested deeper",
 		`{"x-mcp-header":"","a":` + strings.Repeat(`[`, 80) + strings.Repeat(`]`, 80) + `}`: "nested deeper",
 	} {
