@@ -10,14 +10,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The faults that this package finds beyond what the JSON decoder refuses by
-// itself.
-var (
-	errDepth    = fmt.Errorf("nested deeper than %d", MaxDepth)
-	errMembers  = fmt.Errorf("an object has more than %d members", MaxMembers)
-	errTrailing = errors.New("data after the end of the value")
-)
-
 // reader reads one JSON text, strictly and once. The values it gives are
 // slices of the text.
 type reader struct {
@@ -143,16 +135,13 @@ func unquote(quoted []byte) []byte {
 	return content
 }
 
-// repeated reports whether err is about a name that is there twice.
-func repeated(err error, pointer jsontext.Pointer) bool {
-	var syntax *jsontext.SyntacticError
-	return errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax) && syntax.JSONPointer == pointer
-}
-
 // explain says what is wrong with a text without quoting it.
 func explain(err error) string {
+	var own *fault
 	var syntax *jsontext.SyntacticError
 	switch {
+	case errors.As(err, &own):
+		return own.Error()
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
 		return fmt.Sprintf("a name is repeated at byte %d", syntax.ByteOffset)
 	case errors.Is(err, io.ErrUnexpectedEOF), err == io.EOF:

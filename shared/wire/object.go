@@ -35,8 +35,8 @@ func readObject(body []byte, visit func(*requestReader, []byte) error) (json.Raw
 	if len(body) > MaxBody {
 		return nil, call.Refuse(call.TooLarge, "the body has %d bytes", len(body))
 	}
-	p := requestReader{reader: newReader(body)}
-	defer p.reader.release()
+	p := requestReader{scanner: newScanner(body)}
+	defer p.release()
 	if visit == nil {
 		visit = func(p *requestReader, _ []byte) error { _, err := p.value(); return err }
 	}

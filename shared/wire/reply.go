@@ -47,22 +47,14 @@ func ReadReply(data []byte) (Reply, error) {
 	if len(data) >= 3 && string(data[:3]) == "\ufeff" {
 		data = data[3:]
 	}
-	if !utf8.Valid(data) {
-		return Reply{}, protocol("invalid UTF-8")
-	}
-	p := replyReader{reader: newLenientReader(data)}
-	defer p.reader.release()
-	if kind := p.kind(); kind != '{' {
-		return Reply{}, protocol("not a JSON object")
-	}
-	if _, err := p.object(p.envelope); err != nil {
+	p := replyReader{scanner: newScanner(data)}
+	defer p.release()
+	p.lenient = true
+	if err := p.read(); err != nil {
+		if !utf8.Valid(data) {
+			err = protocol("invalid UTF-8")
+		}
 		return Reply{}, asProtocol(err)
-	}
-	if err := p.end(); err != nil {
-		return Reply{}, asProtocol(err)
-	}
-	if err := p.complete(); err != nil {
-		return Reply{}, err
 	}
 	return p.Reply, nil
 }
@@ -70,7 +62,7 @@ func ReadReply(data []byte) (Reply, error) {
 // protocol makes an error that wraps ErrProtocol.
 func protocol(what string) error { return fmt.Errorf("%w: %s", ErrProtocol, what) }
 
-// asProtocol makes one of the decoder's errors.
+// asProtocol makes one of the scanner's errors.
 func asProtocol(err error) error {
 	if errors.Is(err, ErrProtocol) {
 		return err
@@ -80,10 +72,24 @@ func asProtocol(err error) error {
 
 // replyReader fills a Reply.
 type replyReader struct {
-	*reader
+	*scanner
 	Reply
 	version   string
 	hasMethod bool
+}
+
+// read reads the whole message.
+func (p *replyReader) read() error {
+	if p.kind() != '{' {
+		return protocol("not a JSON object")
+	}
+	if _, err := p.object(p.envelope); err != nil {
+		return err
+	}
+	if err := p.end(); err != nil {
+		return err
+	}
+	return p.complete()
 }
 
 // envelope reads one member of the message.
@@ -103,7 +109,7 @@ func (p *replyReader) envelope(name []byte) (err error) {
 	case "error":
 		p.Error, err = p.rpcError()
 	default:
-		if variantOfEnvelope(string(name)) {
+		if variantOfEnvelope(name) {
 			return protocol("a member is a case variant of a reserved one")
 		}
 		_, err = p.value()
@@ -119,7 +125,7 @@ func (p *replyReader) result(name []byte) (err error) {
 	case "isError":
 		p.IsError, err = p.flag()
 	default:
-		if variant(string(name), "resultType", "isError") {
+		if variant(name, "resultType", "isError") {
 			return protocol("a member of the result is a case variant of a reserved one")
 		}
 		_, err = p.value()
@@ -187,7 +193,7 @@ func (p *replyReader) text(fault string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return string(unquote(raw)), nil
+	return constant(unquote(raw)), nil
 }
 
 // flag reads a boolean; null is false.

@@ -49,8 +49,8 @@ func ReadRequest(body []byte) (Request, *call.Refusal) {
 	if first := firstByte(body); first == '[' {
 		return Request{}, call.Refuse(call.BadRequest, "an array is not a request")
 	}
-	p := requestReader{reader: newReader(body)}
-	defer p.reader.release()
+	p := requestReader{scanner: newScanner(body)}
+	defer p.release()
 	if refusal := p.read(); refusal != nil {
 		return Request{ID: p.ID}, refusal
 	}
@@ -60,7 +60,7 @@ func ReadRequest(body []byte) (Request, *call.Refusal) {
 // requestReader fills a Request. The first refusal about meaning is kept while
 // reading goes on, so that an id further on can still be echoed.
 type requestReader struct {
-	*reader
+	*scanner
 	Request
 	version string // the jsonrpc member
 	refusal *call.Refusal
@@ -75,7 +75,7 @@ func (p *requestReader) read() *call.Refusal {
 		return call.Refuse(call.BadRequest, "the body is not an object")
 	}
 	if _, err := p.object(p.envelope); err != nil {
-		if repeated(err, "/id") {
+		if p.repeats(err, "id") {
 			p.ID = ID{} // which of the two nobody can say
 		}
 		return badJSON(err)
@@ -104,7 +104,7 @@ func (p *requestReader) envelope(name []byte) (err error) {
 		p.refuse(call.BadRequest, "a response is not a request")
 		_, err = p.value()
 	default:
-		if variantOfEnvelope(string(name)) {
+		if variantOfEnvelope(name) {
 			p.refuse(call.BadRequest, "a member is a case variant of a reserved one")
 		}
 		_, err = p.value()
@@ -126,7 +126,7 @@ func (p *requestReader) param(name []byte) (err error) {
 	case "_meta":
 		p.Meta, err = p.optional("_meta", p.meta)
 	default:
-		if variantOfParams(string(name)) {
+		if variantOfParams(name) {
 			p.refuse(call.BadParams, "a parameter is a case variant of a defined one")
 		}
 		_, err = p.value()
@@ -146,7 +146,7 @@ func (p *requestReader) meta(name []byte) (err error) {
 	case "progressToken":
 		p.ProgressToken, err = p.progressToken()
 	default:
-		if variantOfMeta(string(name)) {
+		if variantOfMeta(name) {
 			p.refuse(call.BadParams, "a member of _meta is a case variant of a reserved one")
 		}
 		_, err = p.value()

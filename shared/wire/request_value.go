@@ -58,7 +58,7 @@ func (p *requestReader) text(reason call.Reason, what string) (string, error) {
 	case err != nil:
 		return "", err
 	case kind == '"':
-		return string(unquote(raw)), nil
+		return constant(unquote(raw)), nil
 	case kind != 'n' || reason != call.BadParams:
 		p.refuse(reason, "%s is not a string", what)
 	}
