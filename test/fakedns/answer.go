@@ -38,6 +38,8 @@ const (
 	OtherQuestion       // the reply is to another name's question
 	BrokenSVCB          // malformed HTTPS records among the answers and behind them
 	Garbage             // bytes that are no DNS message
+	OtherOwner          // the address records belong to another name
+	LongTXT             // over UDP a TXT record before the others that is longer than the asker takes
 )
 
 // Addrs makes the answer of literals; one that does not parse is a mistake in

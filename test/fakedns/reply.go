@@ -43,6 +43,10 @@ func (s *Server) reply(query []byte, udp bool) []byte {
 	if udp && answer.Fault == Truncated {
 		return m.truncated()
 	}
+	if answer.Fault == LongTXT {
+		m.prependTXT(q.name)
+		return m.pack(false)
+	}
 	raw := m.pack(answer.Fault == BrokenSVCB)
 	if udp && len(raw) > maxUDP || len(raw) > math.MaxUint16 {
 		return m.truncated()
@@ -81,6 +85,9 @@ func (s *Server) fill(m *message, q question, answer Answer, known bool) {
 		m.head.RCode = dnsmessage.RCodeNameError
 		return
 	}
+	if answer.Fault == OtherOwner {
+		owner = "other." + owner
+	}
 	for _, a := range answer.Addrs {
 		switch {
 		case a.Is4() && q.kind == dnsmessage.TypeA:
@@ -101,6 +108,20 @@ type message struct {
 func (m *message) add(owner string, body dnsmessage.ResourceBody) {
 	head := dnsmessage.ResourceHeader{Name: dnsmessage.MustNewName(owner + "."), Class: dnsmessage.ClassINET}
 	m.answers = append(m.answers, dnsmessage.Resource{Header: head, Body: body})
+}
+
+// prependTXT puts a TXT record of twice the length that Go's resolver takes
+// before the others. Strings of TXT have up to 255 bytes (RFC 1035 section 3.3.14).
+func (m *message) prependTXT(owner string) {
+	const longest = 255
+	text := make([]string, 2*maxUDP/longest)
+	for i := range text {
+		text[i] = strings.Repeat("x", longest)
+	}
+	rest := m.answers
+	m.answers = nil
+	m.add(owner, &dnsmessage.TXTResource{TXT: text})
+	m.answers = append(m.answers, rest...)
 }
 
 // pack is the message's bytes, with an HTTPS record whose parameters end in

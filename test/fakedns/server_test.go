@@ -131,7 +131,8 @@ func TestFaultsSpoilTheReply(t *testing.T) {
 		"sound.example": spoilt(fakedns.Sound), "silent.example": spoilt(fakedns.Silent),
 		"garbage.example": spoilt(fakedns.Garbage), "id.example": spoilt(fakedns.WrongID),
 		"question.example": spoilt(fakedns.OtherQuestion), "short.example": spoilt(fakedns.Truncated),
-		"svcb.example": spoilt(fakedns.BrokenSVCB),
+		"svcb.example": spoilt(fakedns.BrokenSVCB), "owner.example": spoilt(fakedns.OtherOwner),
+		"long.example": spoilt(fakedns.LongTXT),
 	})
 	if raw, err := ask(t, s, "silent.example"); err == nil {
 		t.Errorf("silent: want no reply, got %q", raw)
@@ -162,6 +163,15 @@ func TestFaultsSpoilTheReply(t *testing.T) {
 	}
 	if m := read("short.example"); !m.Truncated || len(m.Answers) != 0 {
 		t.Errorf("truncated: want the bit and no record, got %v", m)
+	}
+	if m := read("owner.example"); len(m.Answers) != 1 || m.Answers[0].Header.Name.String() == "owner.example." {
+		t.Errorf("another owner: want one record of another name, got %v", m)
+	}
+	if m := read("long.example"); len(m.Answers) != 2 || m.Answers[0].Header.Length < 2*1232-255 || m.Truncated {
+		t.Errorf("long: want a long TXT record before the address, got %d records", len(m.Answers))
+	}
+	if got, err := look(t, s, "long.example"); err == nil {
+		t.Errorf("long: want a reply that Go's resolver cannot read, got %v", got)
 	}
 	if got, err := look(t, s, "short.example"); err != nil || len(got) != 1 {
 		t.Errorf("truncated: want the record over TCP, got %v, %v", got, err)
