@@ -1,16 +1,17 @@
-// Package catalog holds what a server offers: its tools as they came, checked
-// against what was registered.
+// Package catalog holds what a server offers: its tools, resources, resource
+// templates and prompts as they came, the tools checked against what was
+// registered.
 //
-// It promises that a descriptor's bytes are kept, that one odd tool never
-// loses the others, and that a list which differs from an exact registration
-// is refused whole. It refuses to do I/O: it is given lists and gives lists.
+// It promises that a descriptor's bytes and order are kept, that one odd
+// descriptor never loses the others, and that a list of tools which differs
+// from an exact registration is refused whole. It refuses to judge a schema:
+// whatever is an object passes as it is. It does no I/O: it is given lists and
+// gives lists.
 package catalog
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
-	"time"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/wire"
@@ -24,88 +25,40 @@ type Tool struct {
 
 // Skip reports a descriptor that was left out, and why.
 type Skip struct {
-	Name   string
-	Reason string
-}
-
-// Lifetime is how long a stored catalog is used without being read again.
-const Lifetime = 24 * time.Hour
-
-// ErrConflict is the error of a write of a catalog that somebody else replaced.
-var ErrConflict = errors.New("the catalog was replaced by somebody else")
-
-// Catalog is what a store keeps of a server's tools. The zero Catalog says
-// that nothing is kept.
-type Catalog struct {
-	Origin   string // digest of what the registration said when it was read
-	Tools    []Tool
-	Skips    []Skip
-	Acquired time.Time
-	Version  int64 // of the store; 0 where it is not stored
-}
-
-// Tool finds a tool by the upstream's own name.
-func (c Catalog) Tool(name string) (Tool, bool) {
-	at := slices.IndexFunc(c.Tools, func(t Tool) bool { return t.Name == name })
-	if at < 0 {
-		return Tool{}, false
-	}
-	return c.Tools[at], true
-}
-
-// Skipped finds why a tool was left out.
-func (c Catalog) Skipped(name string) (Skip, bool) {
-	at := slices.IndexFunc(c.Skips, func(s Skip) bool { return s.Name == name })
-	if at < 0 || name == "" {
-		return Skip{}, false
-	}
-	return c.Skips[at], true
+	Name   string // empty where it has none that could be shown
+	Reason string // holds nothing of the descriptor
 }
 
 // Bounds say which descriptors are usable.
 type Bounds struct {
 	Bytes int64              // of one descriptor; 0 for any
-	Name  func(string) error // what is wrong with a tool's name
+	Name  func(string) error // what is wrong with the name of a tool or a prompt
 }
 
 // Tools reads raw descriptors. A descriptor without a usable name, of a name
-// seen before, over its bound, or with an inputSchema that is not an object, is
-// left out and reported; the others stay, in the order of the server.
+// seen before, over its bound, with an inputSchema that is not an object or
+// with x-mcp-header annotations that a client must not follow (MCP 2026-07-28,
+// basic/transports), is left out and reported; the others stay, in the order
+// of the server. What else a schema says is not looked at.
 func Tools(raw []json.RawMessage, bounds Bounds) ([]Tool, []Skip) {
-	tools := make([]Tool, 0, len(raw))
-	seen := make(map[string]bool, len(raw))
-	var skips []Skip
-	for _, descriptor := range raw {
-		name, reason := check(descriptor, bounds)
-		if reason == "" && seen[name] {
-			reason = "a tool of this name came before"
-		}
-		if reason != "" {
-			skips = append(skips, Skip{Name: name, Reason: reason})
-			continue
-		}
-		seen[name] = true
-		tools = append(tools, Tool{Name: name, Raw: descriptor})
+	kept, skips := read(raw, bounds, kind{name: "name", check: bounds.named, rest: checkTool})
+	tools := make([]Tool, len(kept))
+	for i, item := range kept {
+		tools[i] = Tool(item)
 	}
 	return tools, skips
 }
 
-func check(descriptor json.RawMessage, bounds Bounds) (name, reason string) {
-	member, ok := wire.Member(descriptor, "name")
-	if !ok || json.Unmarshal(member, &name) != nil || name == "" {
-		return "", "it has no name"
-	}
-	if err := bounds.Name(name); err != nil {
-		return "", "its name is unusable: " + err.Error()
-	}
-	if bounds.Bytes > 0 && int64(len(descriptor)) > bounds.Bytes {
-		return name, "its description is over max_descriptor_bytes"
-	}
+// checkTool checks what a tool has beside its name.
+func checkTool(descriptor json.RawMessage) string {
 	schema, ok := wire.Member(descriptor, "inputSchema")
 	if !ok || len(schema) == 0 || schema[0] != '{' {
-		return name, "its inputSchema is not an object"
+		return "its inputSchema is not an object"
 	}
-	return name, ""
+	if _, err := wire.Params(schema); err != nil {
+		return "its x-mcp-header annotations are invalid: " + err.Error()
+	}
+	return ""
 }
 
 // Exact compares tools with the names of an exact registration; nil allowed
@@ -130,6 +83,18 @@ func Exact(tools []Tool, allowed []string, hide bool) ([]Tool, *call.Refusal) {
 		}
 	}
 	return kept, nil
+}
+
+// Unexpected reports the tools that are not among the allowed names, for where
+// [Exact] hides them.
+func Unexpected(tools []Tool, allowed []string) []Skip {
+	var skips []Skip
+	for _, tool := range tools {
+		if allowed != nil && !slices.Contains(allowed, tool.Name) {
+			skips = append(skips, Skip{Name: tool.Name, Reason: "it is not in allowed_tools"})
+		}
+	}
+	return skips
 }
 
 // Renamed is the tool's descriptor under another name, its other bytes as they came.

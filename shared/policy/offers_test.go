@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"strings"
 	"testing"
 
 	"mcprelay/shared/policy"
@@ -61,6 +62,27 @@ func TestNothingIsOfferedWithoutItsSecrets(t *testing.T) {
 			if got := policy.Offers(compile(t, rules), target); got != want {
 				t.Errorf("%s with %s: offered %v, want %v", name, ref, got, want)
 			}
+		}
+	}
+}
+
+// A server may name a resource as it likes, at any length.
+func TestLongNamesMatchTheRulesThatTheyCanMatch(t *testing.T) {
+	long := strings.Repeat("a.", 4000)
+	for name, c := range map[string]struct {
+		rule string
+		want bool
+	}{
+		"every resource":          {"mcp.docs.resource.*", true},
+		"the first words":         {"mcp.docs.resource." + strings.Repeat("a.", 240) + "*", true},
+		"the longest rule":        {"mcp.docs.resource." + strings.Repeat("a.", 246) + "*", true},
+		"other words":             {"mcp.docs.resource." + strings.Repeat("a.", 200) + "b.*", false},
+		"the beginning of a word": {"mcp.docs.resource." + strings.Repeat("a.", 200) + "aa.*", false},
+		"its first words exactly": {"mcp.docs.resource." + strings.Repeat("a.", 200) + "a", false},
+	} {
+		r := compile(t, []policy.Rule{{Action: "mcp.docs.host.*", Decision: policy.Allow}, {Action: c.rule, Decision: policy.Allow}})
+		if got := policy.Offers(r, policy.Target{Server: "docs", ReversedHost: "com.example", Resource: long}); got != c.want {
+			t.Errorf("%s: offered %v, want %v", name, got, c.want)
 		}
 	}
 }

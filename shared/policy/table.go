@@ -58,7 +58,8 @@ func (r Rules) levels(action string) func(yield func([]Rule) bool) {
 		if rules := r.exact[action]; len(rules) > 0 && !yield(rules) {
 			return
 		}
-		for body := action; body != ""; {
+		// No rule is longer, and a server may give a resource a URI of any length.
+		for body := action[:min(len(action), MaxAction+1)]; body != ""; {
 			if rules := r.prefix[body]; len(rules) > 0 && !yield(rules) {
 				return
 			}
