@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the programs of others that the tests talk to, pinned, under .cache/:
-# npm packages in .cache/npm, a Python environment in .cache/venv, Go programs in
+# npm packages in .cache/npm and .cache/conformance, a Python environment in .cache/venv, Go programs in
 # .cache/bin. A stamp beside each holds the hash of its pin files and of the
 # interpreter's version, so a second run does nothing and a changed pin installs anew.
 # Any failure is one sentence on stderr, with the end of the installer's own output
@@ -45,18 +45,19 @@ retry() {
   return 1
 }
 
-install_npm() {
-  need node "server-everything and dynalite"
-  need npm "server-everything and dynalite"
-  local version stamp=$cache/npm/.stamp want
+# install_npm installs the packages of a folder's pins into a folder under .cache.
+install_npm() { # folder of the pins, folder under .cache, what for
+  need node "$3"
+  need npm "$3"
+  local pins=$1 into=$cache/$2 version stamp=$cache/$2/.stamp want
   version=$(node --version)
   [ "$(echo "$version" | tr -d v | cut -d. -f1)" -ge 20 ] || fail "node is $version; version 20 or later is needed"
-  want=$(hash_of "$version" "$here/package.json" "$here/package-lock.json" "$here/.npmrc")
+  want=$(hash_of "$version" "$pins/package.json" "$pins/package-lock.json" "$pins/.npmrc")
   fresh "$stamp" "$want" && return
-  echo "setup: installing npm packages"
-  rm -rf "$cache/npm" && mkdir -p "$cache/npm" || fail "cannot write $cache/npm"
-  cp "$here/package.json" "$here/package-lock.json" "$here/.npmrc" "$cache/npm/" || fail "cannot copy the npm pins"
-  retry npm ci --prefix "$cache/npm" || fail "npm could not install the packages of test/peers/package-lock.json"
+  echo "setup: installing npm packages for $3"
+  rm -rf "$into" && mkdir -p "$into" || fail "cannot write $into"
+  cp "$pins/package.json" "$pins/package-lock.json" "$pins/.npmrc" "$into/" || fail "cannot copy the npm pins"
+  retry npm ci --prefix "$into" || fail "npm could not install the packages of $pins/package-lock.json"
   echo "$want" >"$stamp"
 }
 
@@ -94,6 +95,7 @@ if command -v flock >/dev/null 2>&1; then
   exec 9>"$cache/setup.lock" && flock 9 || fail "cannot lock $cache/setup.lock"
 fi
 : >"$log" || fail "cannot write $log"
-install_npm
+install_npm "$here" npm "server-everything and dynalite"
+install_npm "$here/../conformance" conformance "the conformance suite"
 install_python
 install_go
