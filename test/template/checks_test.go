@@ -32,6 +32,7 @@ func checks() []check {
 		{"functions", functions},
 		{"logs", logs},
 		{"trail", trail},
+		{"sweep", sweep},
 		{"kept", kept},
 		{"tables", tables},
 	}
@@ -94,6 +95,7 @@ func routes(s stack) []string {
 		have = append(have, m.route)
 	}
 	return differences(have, []string{
+		"delete /v1/runs/{run}",
 		"delete /v1/servers/{server}/mcp",
 		"get /healthz",
 		"get /v1/servers/{server}/mcp",
@@ -102,16 +104,28 @@ func routes(s stack) []string {
 	})
 }
 
-// invokers: only this API may invoke the relay, and nothing the other function.
+// invokers: only this API may invoke the relay, only the schedule's rule the
+// sweep, and nothing the other function.
 func invokers(s stack) (found []string) {
+	api := 0
 	for _, name := range s.of("AWS::Lambda::Permission") {
 		p := s.resource(name).at("Properties")
-		scoped := strings.Contains(p.at("SourceArn").text(), ":${__ApiId__}/") && strings.Contains(p.at("SourceArn").text(), `"__ApiId__":{"Ref":"RelayApi"}`)
-		if p.at("Principal").text() != "apigateway.amazonaws.com" || p.at("FunctionName", "Ref").text() != "RelayFunction" || !scoped {
-			found = append(found, name+" lets more than the API invoke the relay")
+		source := p.at("SourceArn").text()
+		switch p.at("FunctionName", "Ref").text() + " by " + p.at("Principal").text() {
+		case "RelayFunction by apigateway.amazonaws.com":
+			api++
+			if !strings.Contains(source, ":${__ApiId__}/") || !strings.Contains(source, `"__ApiId__":{"Ref":"RelayApi"}`) {
+				found = append(found, name+" lets more than the API invoke the relay")
+			}
+		case "ReconcileFunction by events.amazonaws.com":
+			if source != attribute("ReconcileFunctionSweep", "Arn") {
+				found = append(found, name+" lets more than the schedule start a sweep")
+			}
+		default:
+			found = append(found, name+" is a way in that nobody needs")
 		}
 	}
-	if len(s.of("AWS::Lambda::Permission")) != len(methods(s)) {
+	if api != len(methods(s)) {
 		found = append(found, "routes and permissions differ in number")
 	}
 	for _, name := range s.of("AWS::Lambda::Url") {
@@ -135,7 +149,11 @@ func statements(s stack) []string {
 					if strings.Contains(action.text(), "*") {
 						loose = append(loose, name+" has the wildcard action "+action.text())
 					}
-					have = append(have, fmt.Sprintf("%s %s %s on %s", name, st.at("Effect").text(), action.text(), st.at("Resource").text()))
+					line := fmt.Sprintf("%s %s %s on %s", name, st.at("Effect").text(), action.text(), st.at("Resource").text())
+					if condition := st.at("Condition").text(); condition != "" {
+						line += " if " + condition
+					}
+					have = append(have, line)
 				}
 			}
 		}
@@ -147,27 +165,42 @@ func attribute(resource, name string) string {
 	return fmt.Sprintf(`{"Fn::GetAtt":[%q,%q]}`, resource, name)
 }
 
+// leading is the condition that a request names partitions of one kind only.
+func leading(kind string) string {
+	return fmt.Sprintf(` if {"ForAllValues:StringLike":{"dynamodb:LeadingKeys":[%q]},"Null":{"dynamodb:LeadingKeys":"false"}}`, kind+"#*")
+}
+
 // allowed is every statement of every role, one action each.
 func allowed() []string {
 	secrets := `{"Fn::Sub":"arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${SecretPrefix}*"}`
-	return []string{
+	lines := []string{
 		"AuditRole Allow dynamodb:DescribeStream on " + attribute("AuditTable", "StreamArn"),
 		"AuditRole Allow dynamodb:GetRecords on " + attribute("AuditTable", "StreamArn"),
 		"AuditRole Allow dynamodb:GetShardIterator on " + attribute("AuditTable", "StreamArn"),
 		`AuditRole Allow dynamodb:ListStreams on {"Fn::Sub":"${AuditTable.Arn}/stream/*"}`,
-		"AuditRole Allow logs:CreateLogStream on " + attribute("AuditLogs", "Arn"),
-		"AuditRole Allow logs:PutLogEvents on " + attribute("AuditLogs", "Arn"),
 		"AuditRole Allow sqs:SendMessage on " + attribute("AuditFailures", "Arn"),
-		"RelayRole Allow dynamodb:GetItem on " + attribute("AuditTable", "Arn"),
+		"ReconcileRole Allow dynamodb:Query on " + attribute("RegistryTable", "Arn") + leading("T"),
+		`ReconcileRole Allow dynamodb:Query on {"Fn::Sub":"${StateTable.Arn}/index/expiry"}`,
+		"RelayRole Allow dynamodb:DeleteItem on " + attribute("RegistryTable", "Arn") + leading("C"),
 		"RelayRole Allow dynamodb:GetItem on " + attribute("RegistryTable", "Arn"),
-		"RelayRole Allow dynamodb:GetItem on " + attribute("StateTable", "Arn"),
-		"RelayRole Allow dynamodb:PutItem on " + attribute("AuditTable", "Arn"),
-		"RelayRole Allow dynamodb:PutItem on " + attribute("StateTable", "Arn"),
+		"RelayRole Allow dynamodb:PutItem on " + attribute("RegistryTable", "Arn") + leading("C"),
 		"RelayRole Allow dynamodb:Query on " + attribute("RegistryTable", "Arn"),
-		"RelayRole Allow logs:CreateLogStream on " + attribute("RelayLogs", "Arn"),
-		"RelayRole Allow logs:PutLogEvents on " + attribute("RelayLogs", "Arn"),
-		"RelayRole Allow secretsmanager:GetSecretValue on " + secrets,
+		`RelayRole Allow dynamodb:Query on {"Fn::Sub":"${StateTable.Arn}/index/run"}`,
 	}
+	for _, name := range []string{"Audit", "Reconcile", "Relay"} {
+		lines = append(lines,
+			name+"Role Allow logs:CreateLogStream on "+attribute(name+"Logs", "Arn"),
+			name+"Role Allow logs:PutLogEvents on "+attribute(name+"Logs", "Arn"))
+	}
+	for _, role := range []string{"ReconcileRole", "RelayRole"} { // both run calls
+		lines = append(lines,
+			role+" Allow dynamodb:GetItem on "+attribute("AuditTable", "Arn"),
+			role+" Allow dynamodb:GetItem on "+attribute("StateTable", "Arn"),
+			role+" Allow dynamodb:PutItem on "+attribute("AuditTable", "Arn"),
+			role+" Allow dynamodb:PutItem on "+attribute("StateTable", "Arn"),
+			role+" Allow secretsmanager:GetSecretValue on "+secrets)
+	}
+	return lines
 }
 
 // environment: a function's variables are these references; a secret's value
@@ -180,13 +213,16 @@ func environment(s stack) []string {
 			have = append(have, name+" "+v+" "+variables.at(v).text())
 		}
 	}
-	return differences(have, []string{
-		`RelayFunction RELAY_AUDIT_TABLE {"Ref":"AuditTable"}`,
-		`RelayFunction RELAY_OWN_HOSTS {"Ref":"OwnHosts"}`,
-		`RelayFunction RELAY_REGISTRY_TABLE {"Ref":"RegistryTable"}`,
-		`RelayFunction RELAY_SECRET_PREFIX {"Ref":"SecretPrefix"}`,
-		`RelayFunction RELAY_STATE_TABLE {"Ref":"StateTable"}`,
-	})
+	var want []string
+	for _, name := range []string{"ReconcileFunction", "RelayFunction"} {
+		want = append(want,
+			name+` RELAY_AUDIT_TABLE {"Ref":"AuditTable"}`,
+			name+` RELAY_OWN_HOSTS {"Ref":"OwnHosts"}`,
+			name+` RELAY_REGISTRY_TABLE {"Ref":"RegistryTable"}`,
+			name+` RELAY_SECRET_PREFIX {"Ref":"SecretPrefix"}`,
+			name+` RELAY_STATE_TABLE {"Ref":"StateTable"}`)
+	}
+	return differences(have, want)
 }
 
 // differences names what one side has and the other has not.
