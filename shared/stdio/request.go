@@ -1,6 +1,8 @@
 package stdio
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"time"
 
@@ -37,6 +39,42 @@ const (
 	DefaultAttempts = 1
 	DefaultBackoff  = 250 * time.Millisecond
 )
+
+// withDefaults fills the fields that were left zero.
+func (s Spec) withDefaults() Spec {
+	s.Frame, s.Result = positive(s.Frame, DefaultFrame), positive(s.Result, DefaultResult)
+	s.Startup, s.Close = positive(s.Startup, DefaultStartup), positive(s.Close, DefaultClose)
+	s.Backoff = positive(s.Backoff, DefaultBackoff)
+	if s.Attempts == 0 {
+		s.Attempts = DefaultAttempts
+	}
+	return s
+}
+
+// positive is n, or otherwise where that is no bound.
+func positive[N int | int64 | time.Duration](n, otherwise N) N {
+	if n > 0 {
+		return n
+	}
+	return otherwise
+}
+
+// digest names what a child was started by.
+type digest [sha256.Size]byte
+
+// digest hashes what a child is made of, parts with their lengths, so that no
+// two lists run together into the same bytes.
+func (s *Spec) digest() digest {
+	var buf []byte
+	for _, list := range [][]string{{s.Command}, s.Args, s.Env} {
+		buf = binary.BigEndian.AppendUint64(buf, uint64(len(list)))
+		for _, part := range list {
+			buf = binary.BigEndian.AppendUint64(buf, uint64(len(part)))
+			buf = append(buf, part...)
+		}
+	}
+	return sha256.Sum256(binary.BigEndian.AppendUint64(buf, uint64(s.Frame)))
+}
 
 // The defaults of a [Request]'s bounds of a list (FEATURES 13).
 const (

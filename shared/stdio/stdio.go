@@ -18,10 +18,14 @@ package stdio
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"mcprelay/shared/call"
+	"mcprelay/shared/wire"
 )
 
 // MaxChildren is how many children a [Pool] has at once. The one that has been
@@ -38,29 +42,122 @@ type Config struct {
 
 // Pool owns the children of the relay. It is safe for concurrent use.
 type Pool struct {
-	config Config
+	log    *slog.Logger
+	now    func() time.Time
+	client json.RawMessage // clientInfo
+	run    func(*Spec) (*process, *failure)
+	wg     sync.WaitGroup // of calls and of everything that they started
+
+	mu       sync.Mutex
+	slots    map[string]*slot
+	children int           // places that are taken
+	uses     int64         // turns that were given back
+	changed  chan struct{} // closed and replaced when a turn or a place is given back
+	closed   bool
+	closing  chan struct{} // closed with it
 }
 
 // New makes a Pool without children. Close ends it.
-func New(c Config) *Pool { return &Pool{config: c} }
+func New(c Config) *Pool {
+	p := &Pool{log: c.Log, now: c.Now, slots: map[string]*slot{}, changed: make(chan struct{}), closing: make(chan struct{})}
+	p.run = p.spawn
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	if p.now == nil {
+		p.now = time.Now
+	}
+	if c.Name == "" {
+		c.Name = "mcprelay"
+	}
+	if c.Version == "" {
+		c.Version = "0"
+	}
+	p.client = clientInfo(c.Name, c.Version)
+	return p
+}
 
 // Call asks the server to run r.Tool. Its error is a [*call.Refusal]; the
 // reply's Facts are filled either way.
 func (p *Pool) Call(ctx context.Context, r Request) (Reply, error) {
-	return Reply{}, call.Refuse(call.Internal, "not there yet")
-}
-
-// List reads one of the server's lists, page by page, into the reply's Items:
-// each as it came. A list that cannot be read whole is an error, never a part;
-// of a server that has no such list it is empty. Its error is a
-// [*call.Refusal]; the reply's Facts are filled either way.
-func (p *Pool) List(ctx context.Context, r Request) (Reply, error) {
-	return Reply{}, call.Refuse(call.Internal, "not there yet")
+	var reply Reply
+	if r.Key == "" || r.Tool == "" || r.Operation != call.OperationToolsCall {
+		return reply, call.Refuse(call.Internal, "a call of operation %q", r.Operation)
+	}
+	r.Spec = r.Spec.withDefaults()
+	var got wire.Reply
+	refusal := p.use(ctx, &r, &reply.Facts, func(ctx context.Context, c *child) (failed *failure) {
+		m := message{method: methodCall, name: r.Tool, arguments: r.Arguments, meta: r.Meta, traceparent: r.Traceparent}
+		got, failed = c.put(ctx, &r, &reply.Facts, &m)
+		return failed
+	})
+	if refusal != nil {
+		return reply, refusal
+	}
+	reply.Result, reply.Error, reply.IsError, reply.ResultType = got.Result, got.Error, got.IsError, got.ResultType
+	return reply, nil
 }
 
 // End ends the child of key, whatever it is doing, and waits until it is gone.
-func (p *Pool) End(key string) {}
+func (p *Pool) End(key string) {
+	p.mu.Lock()
+	s := p.slots[key]
+	delete(p.slots, key)
+	var c *child
+	if s != nil {
+		c = s.end()
+	}
+	p.mu.Unlock()
+	if c != nil {
+		<-c.over
+	}
+}
 
-// Close ends every child and waits until all are gone. When ctx ends before,
-// they are killed at once. The pool refuses every later call.
-func (p *Pool) Close(ctx context.Context) error { return nil }
+// killTime is how long Close waits for children that were killed: the kernel
+// ends them at once unless they hang in it.
+const killTime = time.Second
+
+// Close ends every child and waits until all are gone, and all calls answered.
+// When ctx ends before, they are killed at once. The pool refuses every later
+// call.
+func (p *Pool) Close(ctx context.Context) error {
+	p.mu.Lock()
+	if !p.closed {
+		p.closed = true
+		close(p.closing)
+	}
+	for _, s := range p.slots {
+		s.end()
+	}
+	p.mu.Unlock()
+	gone := make(chan struct{})
+	go func() {
+		p.wg.Wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+	}
+	p.killAll()
+	late := time.NewTimer(killTime)
+	defer late.Stop()
+	select {
+	case <-gone:
+		return nil
+	case <-late.C:
+		return fmt.Errorf("ending the children: %w", context.Cause(ctx))
+	}
+}
+
+// killAll ends every child without waiting for it to end by itself.
+func (p *Pool) killAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.slots {
+		if c := s.child; c != nil {
+			c.killOnce.Do(func() { close(c.kill) })
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package stdio
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/wire"
+)
+
+// maxCursor bounds a cursor, in bytes. It is the server's own text sent back
+// to it; those seen in the field are numbers and encoded keys.
+const maxCursor = 8 << 10
+
+// kind is how a server speaks of one of its lists.
+type kind struct {
+	method     string
+	member     string // of the result
+	capability string // without which it has no such list
+}
+
+// kindOf is the kind of a list; false for a word that names none.
+func kindOf(list call.List) (kind, bool) {
+	switch list {
+	case call.ListTools, "":
+		return kind{"tools/list", "tools", "tools"}, true
+	case call.ListResources:
+		return kind{"resources/list", "resources", "resources"}, true
+	case call.ListTemplates:
+		return kind{"resources/templates/list", "resourceTemplates", "resources"}, true
+	case call.ListPrompts:
+		return kind{"prompts/list", "prompts", "prompts"}, true
+	}
+	return kind{}, false
+}
+
+// List reads one of the server's lists, page by page, into the reply's Items:
+// each as it came. A list that cannot be read whole is an error, never a part;
+// of a server that has no such list it is empty. Its error is a
+// [*call.Refusal]; the reply's Facts are filled either way.
+func (p *Pool) List(ctx context.Context, r Request) (Reply, error) {
+	var reply Reply
+	k, ok := kindOf(r.List)
+	if r.Key == "" || !ok {
+		return reply, call.Refuse(call.Internal, "a list of %q", r.List)
+	}
+	r.Spec = r.Spec.withDefaults()
+	r.Pages, r.Items = positive(r.Pages, DefaultPages), positive(r.Items, DefaultItems)
+	refusal := p.use(ctx, &r, &reply.Facts, func(ctx context.Context, c *child) (failed *failure) {
+		reply.Items, failed = c.pages(ctx, &r, &reply.Facts, k)
+		return failed
+	})
+	if refusal != nil {
+		reply.Items = nil
+		return reply, listing(refusal, k.method)
+	}
+	return reply, nil
+}
+
+// pages reads a list to its end.
+func (c *child) pages(ctx context.Context, r *Request, f *Facts, k kind) ([]json.RawMessage, *failure) {
+	if _, has := wire.Member(c.capabilities, k.capability); !has && c.capabilities != nil {
+		return nil, nil
+	}
+	var items, cursors []json.RawMessage
+	for range r.Pages {
+		m := message{method: k.method, meta: r.Meta, traceparent: r.Traceparent}
+		if len(cursors) > 0 {
+			m.cursor = cursors[len(cursors)-1]
+		}
+		reply, failed := c.put(ctx, r, f, &m)
+		switch {
+		case failed != nil:
+			failed.again = failed.again && len(cursors) == 0
+			return nil, failed
+		case reply.Error != nil && reply.Error.Code == call.CodeMethodNotFound && len(cursors) == 0:
+			return nil, nil
+		case reply.Error != nil:
+			return nil, fail(call.Refuse(call.ListFailed, "%s: error %d", k.method, reply.Error.Code))
+		}
+		page, ok := elements(reply.Result, k.member)
+		if !ok {
+			return nil, fail(call.Refuse(call.ListFailed, "%s: the result has no list of %s", k.method, k.member))
+		}
+		if items = append(items, page...); len(items) > r.Items {
+			return nil, fail(call.Refuse(call.ListTooLong, "more than %d %s", r.Items, k.member))
+		}
+		cursor, refusal := c.nextCursor(reply.Result, cursors)
+		if refusal != nil {
+			refusal.Detail = k.method + ": " + refusal.Detail
+			return nil, fail(refusal)
+		}
+		if cursor == nil {
+			return items, nil
+		}
+		cursors = append(cursors, cursor)
+	}
+	return nil, fail(call.Refuse(call.ListTooLong, "more than %d pages", r.Pages))
+}
+
+// elements splits a member that is an array into its elements, as they came.
+// The result was checked when it was read.
+func elements(result json.RawMessage, name string) ([]json.RawMessage, bool) {
+	raw, ok := wire.Member(result, name)
+	if !ok || len(raw) == 0 || raw[0] != '[' {
+		return nil, false
+	}
+	var list []json.RawMessage
+	return list, json.Unmarshal(raw, &list) == nil
+}
+
+// nextCursor is the cursor of the next page, nil after the last one. An empty
+// cursor is one like any other since 2026-07-28; servers before it put it on
+// their last page. A cursor that was followed before would be followed for
+// ever.
+func (c *child) nextCursor(result json.RawMessage, followed []json.RawMessage) (json.RawMessage, *call.Refusal) {
+	cursor, ok := wire.Member(result, "nextCursor")
+	if !ok || string(cursor) == "null" || string(cursor) == `""` && c.era == Legacy {
+		return nil, nil
+	}
+	if len(cursor) > maxCursor || cursor[0] != '"' {
+		return nil, call.Refuse(call.ListFailed, "an unusable cursor of %d bytes", len(cursor))
+	}
+	for _, earlier := range followed {
+		if bytes.Equal(earlier, cursor) {
+			return nil, call.Refuse(call.ListFailed, "a cursor came twice, after %d pages", len(followed))
+		}
+	}
+	return cursor, nil
+}
+
+// listing is the refusal of a list that failed: reading one has no effect, so
+// nothing ran. What failed before the list, or because of the caller, keeps
+// its reason.
+func listing(refusal *call.Refusal, method string) *call.Refusal {
+	told := *refusal
+	told.Impact = call.ImpactNone
+	if refusal.Reason != call.Cancelled && refusal.Row().Stage == call.StageCall {
+		told.Reason, told.Detail, told.Err = call.ListFailed, method+": "+refusal.Error(), refusal
+	}
+	return &told
+}

@@ -1,0 +1,327 @@
+package stdio_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// script is how a server of the tests behaves. It travels in the environment,
+// so a child is scripted by its Spec and by nothing else.
+type script struct {
+	Era     string   // modern, legacy, mute (no word to discover), shy (ends at it), late (answers it after initialize) or either
+	Refuses []string // versions that server/discover and tools/call are refused in, with Offers
+	Offers  []string // what it says it supports
+	Picks   string   // protocolVersion of initialize; what was asked for where empty
+	Caps    string   // its capabilities; tools where empty
+	Banner  int      // lines on stdout before anything else
+	Says    []string // lines on stderr before anything else
+	Dies    int      // exit status before it reads anything; 0: it lives
+	Fails   string   // a method that is answered with an error
+	NoID    string   // a method that is answered with an error without an id
+	Odd     string   // a method that is answered with a line that breaks the protocol
+	Stuck   string   // a method at which it stops reading and writing
+	Stays   bool     // takes no SIGTERM and no end of stdin
+}
+
+// player is a running script.
+type player struct {
+	script
+	in     *bufio.Reader
+	out    io.Writer
+	err    io.Writer
+	exit   func(int)
+	log    []json.RawMessage // what came, oldest first
+	held   []json.RawMessage // ids of requests that are not answered yet
+	opened bool
+}
+
+// incoming is a message of the relay's.
+type incoming struct {
+	ID     json.RawMessage
+	Method string
+	Params struct {
+		Name      string
+		Arguments json.RawMessage
+		Cursor    string
+		Meta      map[string]json.RawMessage `json:"_meta"`
+	}
+}
+
+// play runs the script until its input ends.
+func (p *player) play() {
+	if p.Stays {
+		signal.Ignore(syscall.SIGTERM)
+	}
+	for _, line := range p.Says {
+		fmt.Fprintln(p.err, line)
+	}
+	for i := range p.Banner {
+		fmt.Fprintf(p.out, "[INFO] starting, step %d\n", i)
+	}
+	if p.Dies != 0 {
+		p.exit(p.Dies)
+		return
+	}
+	for {
+		line, err := p.in.ReadBytes('\n')
+		if err != nil {
+			break
+		}
+		var m incoming
+		if err := json.Unmarshal(line, &m); err != nil {
+			fmt.Fprintf(p.err, "unreadable line %q\n", line)
+			p.exit(99)
+			return
+		}
+		p.log = append(p.log, bytes.TrimSuffix(line, []byte("\n")))
+		if !p.answer(&m) {
+			return
+		}
+	}
+	if p.Stays {
+		select {}
+	}
+}
+
+// say writes one line.
+func (p *player) say(format string, args ...any) bool {
+	_, err := fmt.Fprintf(p.out, format+"\n", args...)
+	return err == nil
+}
+
+// result answers a request.
+func (p *player) result(m *incoming, result string) bool {
+	return p.say(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+}
+
+// fail answers a request with an error.
+func (p *player) fail(m *incoming, code int, data string) bool {
+	if data != "" {
+		data = `,"data":` + data
+	}
+	return p.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no"%s}}`, m.ID, code, data)
+}
+
+// answer takes one message, and reports whether the script goes on.
+func (p *player) answer(m *incoming) bool {
+	switch m.Method {
+	case p.Fails:
+		return p.fail(m, -32603, "")
+	case p.NoID:
+		return p.say(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}`)
+	case p.Odd:
+		return p.say(`{"jsonrpc":"2.0","id":%s,"result":7}`, m.ID)
+	case p.Stuck:
+		return p.stick()
+	case "server/discover":
+		return p.discover(m)
+	case "initialize":
+		return p.initialize(m)
+	case "ping":
+		return p.result(m, `{}`)
+	case "notifications/initialized":
+		p.opened = true
+		return true
+	case "tools/call":
+		if p.refused(m) {
+			return p.unsupported(m)
+		}
+		return p.call(m)
+	case "tools/list", "resources/list", "prompts/list", "resources/templates/list":
+		return p.list(m)
+	}
+	if m.ID == nil {
+		return true
+	}
+	return p.fail(m, -32601, "")
+}
+
+// stick reads nothing any more until nobody reads what it writes.
+func (p *player) stick() bool {
+	tick := time.NewTicker(time.Hour)
+	defer tick.Stop()
+	for p.say("") {
+		<-tick.C
+	}
+	return false
+}
+
+func (p *player) refused(m *incoming) bool {
+	for _, version := range p.Refuses {
+		if string(m.Params.Meta["io.modelcontextprotocol/protocolVersion"]) == `"`+version+`"` {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *player) unsupported(m *incoming) bool {
+	offers, _ := json.Marshal(p.Offers)
+	return p.fail(m, -32022, `{"supported":`+string(offers)+`}`)
+}
+
+func (p *player) discover(m *incoming) bool {
+	offers := p.Offers
+	if offers == nil {
+		offers = []string{"2026-07-28"}
+	}
+	versions, _ := json.Marshal(offers)
+	result := fmt.Sprintf(`{"resultType":"complete","supportedVersions":%s,"capabilities":%s}`, versions, p.caps())
+	switch {
+	case p.Era == "shy":
+		p.exit(1)
+		return false
+	case p.Era == "mute":
+		return true
+	case p.Era == "late":
+		p.held = append(p.held, m.ID)
+		return true
+	case p.Era == "legacy":
+		return p.fail(m, -32602, "")
+	case p.refused(m) && p.Era != "either":
+		return p.unsupported(m)
+	}
+	return p.result(m, result)
+}
+
+func (p *player) caps() string {
+	if p.Caps == "" {
+		return `{"tools":{}}`
+	}
+	return p.Caps
+}
+
+func (p *player) initialize(m *incoming) bool {
+	if p.Era == "late" {
+		p.say(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}`, p.held[0])
+	}
+	if p.Era == "late" || p.Era == "modern" {
+		return p.fail(m, -32601, "")
+	}
+	version := p.Picks
+	if version == "" {
+		version = "2025-11-25"
+	}
+	return p.result(m, fmt.Sprintf(`{"protocolVersion":%q,"capabilities":%s,"serverInfo":{"name":"peer","version":"1"}}`, version, p.caps()))
+}
+
+// list answers with what the environment's LIST says: pages by cursor.
+func (p *player) list(m *incoming) bool {
+	pages := map[string]string{}
+	if err := json.Unmarshal([]byte(os.Getenv("LIST")), &pages); err != nil {
+		return p.fail(m, -32603, "")
+	}
+	page, ok := pages[m.Method+" "+m.Params.Cursor]
+	if !ok {
+		return p.fail(m, -32601, "")
+	}
+	return p.result(m, page)
+}
+
+// call runs a tool: its name says what the server does.
+func (p *player) call(m *incoming) bool {
+	tool, arg, _ := strings.Cut(m.Params.Name, " ")
+	n := 0
+	_, _ = fmt.Sscan(arg, &n)
+	switch tool {
+	case "echo":
+		return p.result(m, `{"content":[],"structuredContent":`+string(m.Params.Arguments)+`}`)
+	case "facts":
+		return p.facts(m)
+	case "log":
+		lines, _ := json.Marshal(p.log)
+		return p.result(m, `{"content":[],"log":`+string(lines)+`}`)
+	case "crash":
+		p.exit(n)
+		return false
+	case "stuck":
+		return p.stick()
+	case "hold":
+		p.held = append(p.held, m.ID)
+		return true
+	case "release": // answers what was held, then this
+		for _, id := range p.held {
+			p.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"late":true}}`, id)
+		}
+		return p.result(m, `{"content":[]}`)
+	case "noise":
+		for range n {
+			p.say("what a fine day")
+		}
+		return p.result(m, `{"content":[]}`)
+	case "notify":
+		for range n {
+			p.say(`{"jsonrpc":"2.0","method":"notifications/message","params":{}}`)
+		}
+		return p.result(m, `{"content":[]}`)
+	case "large":
+		return p.result(m, `{"content":[],"text":"`+strings.Repeat("x", n)+`"}`)
+	case "endless":
+		for {
+			if _, err := p.out.Write(bytes.Repeat([]byte("x"), 4096)); err != nil {
+				return false
+			}
+		}
+	case "stderr":
+		for i := range n {
+			fmt.Fprintf(p.err, "line %d\n", i)
+		}
+		return p.result(m, `{"content":[]}`)
+	case "raw": // lines that the arguments hold, $ID for the id
+		var lines []string
+		_ = json.Unmarshal(m.Params.Arguments, &struct{ Lines *[]string }{&lines})
+		for _, line := range lines {
+			p.say("%s", strings.ReplaceAll(line, "$ID", string(m.ID)))
+		}
+		return true
+	case "descendant":
+		return p.descendant(m)
+	case "shut": // stops reading, but lives
+		_ = os.Stdin.Close()
+		p.result(m, `{"content":[]}`)
+		return p.stick()
+	}
+	return p.fail(m, -32602, `{"tool":9007199254740993}`)
+}
+
+// facts says what the child sees of the world.
+func (p *player) facts(m *incoming) bool {
+	dir, _ := os.Getwd()
+	entries, _ := os.ReadDir("/proc/self/fd")
+	var open []string
+	for _, e := range entries {
+		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil {
+			open = append(open, to)
+		}
+	}
+	facts, _ := json.Marshal(world{Env: os.Environ(), Args: os.Args[1:], Dir: dir, PID: os.Getpid(), Parent: os.Getppid(), Group: syscall.Getpgrp(), Open: open})
+	return p.result(m, `{"content":[],"structuredContent":`+string(facts)+`}`)
+}
+
+// world is what facts says.
+type world struct {
+	Env, Args          []string
+	Dir                string
+	PID, Parent, Group int
+	Open               []string
+}
+
+// descendant starts a process of the child's own that holds its stdout.
+func (p *player) descendant(m *incoming) bool {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = []string{envRole + "=sleeper"}
+	cmd.Stdout = os.Stdout
+	if err := cmd.Start(); err != nil {
+		return p.fail(m, -32000, "")
+	}
+	return p.result(m, fmt.Sprintf(`{"content":[],"structuredContent":{"PID":%d}}`, cmd.Process.Pid))
+}

@@ -1,0 +1,212 @@
+package stdio
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"os"
+	"syscall"
+	"time"
+
+	"mcprelay/shared/call"
+)
+
+// start gives the slot a child that can be asked. One that ended when it was
+// asked with server/discover is no failure yet: some servers take initialize
+// first or nothing.
+func (p *Pool) start(ctx context.Context, s *slot, r *Request, f *Facts) (*child, *failure) {
+	if refusal := p.pause(ctx, s, r); refusal != nil {
+		return nil, fail(refusal)
+	}
+	for {
+		c, failed := p.begin(ctx, s, r, f)
+		if failed != nil {
+			return nil, failed
+		}
+		h := handshake{c: c, r: r, f: f}
+		if failed = p.shake(ctx, s, &h); failed == nil {
+			f.Era, f.Version = c.era, c.version
+			return c, nil
+		}
+		c.blamed.Store(ctx.Err() == nil)
+		c.halt()
+		if !h.harmed || !failed.again || ctx.Err() != nil {
+			failed.refusal = opening(failed.refusal)
+			return nil, failed
+		}
+		<-c.over
+	}
+}
+
+// shake opens a child in time, and remembers what harmed it.
+func (p *Pool) shake(ctx context.Context, s *slot, h *handshake) *failure {
+	p.mu.Lock()
+	unprobed := p.now().Before(s.unprobed)
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, h.r.Spec.Startup)
+	defer cancel()
+	failed := h.open(ctx, unprobed)
+	if h.harmed {
+		p.mu.Lock()
+		s.unprobed = p.now().Add(unprobedTime)
+		p.mu.Unlock()
+	}
+	return failed
+}
+
+// pause waits until another child may be started after those that failed. A
+// pause that is longer than a start may take is not waited for.
+func (p *Pool) pause(ctx context.Context, s *slot, r *Request) *call.Refusal {
+	p.mu.Lock()
+	wait := s.notBefore.Sub(p.now())
+	failures := s.failures
+	p.mu.Unlock()
+	if wait <= 0 {
+		return nil
+	}
+	if wait > r.Spec.Startup {
+		refusal := call.Refuse(call.ProcessFailed, "%d processes in a row failed", failures)
+		refusal.RetryAfter = int(math.Ceil(wait.Seconds()))
+		return refusal
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-p.closing:
+		return closing()
+	case <-ctx.Done():
+		return &call.Refusal{Reason: ended(ctx, call.OpenTimeout), Impact: call.ImpactNone, Detail: "another process was not due yet", Err: context.Cause(ctx)}
+	}
+}
+
+// begin starts a process in the slot, and what reads from it.
+func (p *Pool) begin(ctx context.Context, s *slot, r *Request, f *Facts) (*child, *failure) {
+	if refusal := p.place(ctx, s); refusal != nil {
+		return nil, fail(refusal)
+	}
+	proc, failed := p.run(&r.Spec)
+	if failed != nil {
+		p.vacate(s)
+		p.blame(s, r.Spec.Backoff)
+		return nil, failed
+	}
+	c := newChild(proc, r)
+	c.client = p.client
+	f.reached(c, p.seat(s, c))
+	p.log.LogAttrs(ctx, slog.LevelInfo, "server process started", slog.String("server", c.server), slog.Int("pid", c.pid))
+	p.wg.Go(c.read)
+	p.wg.Go(func() { p.transcribe(c) })
+	p.wg.Go(func() { p.keep(s, c, r.Spec.Backoff) })
+	return c, nil
+}
+
+// seat puts a child into its slot and says how that came to have one.
+func (p *Pool) seat(s *slot, c *child) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	how := SessionNew
+	if s.had {
+		how = SessionRenewed
+	}
+	s.child, s.had = c, true
+	if s.closed {
+		c.halt()
+	}
+	return how
+}
+
+// drainTime is how long a child's output may still be read after its end: what
+// it wrote is in the pipe already, unless a descendant that left its group
+// holds the pipe open.
+const drainTime = 250 * time.Millisecond
+
+// keep stays with a child until nothing is left of it.
+func (p *Pool) keep(s *slot, c *child, pause time.Duration) {
+	asked := false
+	select {
+	case <-c.gone:
+	case <-c.ended:
+	case <-c.stop:
+		asked = true
+	}
+	c.finish()
+	c.drain()
+	_ = c.stdout.Close()
+	_ = c.stderr.Close()
+	if c.dir != "" {
+		if err := os.RemoveAll(c.dir); err != nil {
+			p.log.LogAttrs(context.Background(), slog.LevelWarn, "a server's folder could not be removed", slog.String("server", c.server), slog.Int("pid", c.pid))
+		}
+	}
+	failed := (!asked || c.blamed.Load()) && !c.probing.Load()
+	p.log.LogAttrs(context.Background(), level(failed), "server process ended", slog.String("server", c.server), slog.Int("pid", c.pid), slog.String("status", c.status))
+	if failed {
+		p.blame(s, pause)
+	}
+	p.vacate(s)
+	close(c.over)
+}
+
+// level is that of a record about a child.
+func level(failed bool) slog.Level {
+	if failed {
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
+}
+
+// finish ends the process (MCP 2026-07-28, basic/transports/stdio, Shutdown):
+// half of its time it has to end by itself after its stdin was closed, the
+// other half after it was told to.
+func (c *child) finish() {
+	_ = c.stdin.Close()
+	select {
+	case <-c.gone: // nobody reads it any more, and a write to it must not hang
+		_ = c.stdout.Close()
+	default:
+	}
+	if c.ends(c.grace / 2) {
+		return
+	}
+	c.signal(syscall.SIGTERM)
+	if c.ends(c.grace / 2) {
+		return
+	}
+	c.signal(syscall.SIGKILL)
+	<-c.ended
+}
+
+// ends reports whether the process ended in time.
+func (c *child) ends(limit time.Duration) bool {
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case <-c.ended:
+		return true
+	case <-c.kill:
+	case <-late.C:
+	}
+	return false
+}
+
+// drain ends the reading of a child that has ended. A line that was read and
+// waits for a caller is handed over first.
+func (c *child) drain() {
+	_ = c.stderr.SetReadDeadline(time.Now().Add(drainTime))
+	for {
+		late := time.NewTimer(drainTime)
+		select {
+		case <-c.gone:
+			late.Stop()
+			<-c.quiet
+			return
+		case <-late.C:
+		}
+		if !c.delivering.Load() {
+			_ = c.stdout.SetReadDeadline(time.Unix(1, 0))
+			<-c.gone
+		}
+	}
+}

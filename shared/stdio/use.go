@@ -1,0 +1,148 @@
+package stdio
+
+import (
+	"context"
+	"time"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/wire"
+)
+
+// use has do speak to the child of r's key while nobody else does. Another
+// child is tried where nothing of the agent's request was written to the first.
+func (p *Pool) use(ctx context.Context, r *Request, f *Facts, do func(context.Context, *child) *failure) *call.Refusal {
+	s, refusal := p.enter(ctx, r.Key)
+	if refusal != nil {
+		return refusal
+	}
+	for attempts := r.Spec.Attempts; ; attempts-- {
+		c, failed := p.ready(ctx, s, r, f)
+		if failed == nil {
+			if failed = do(ctx, c); failed == nil {
+				p.praise(s)
+				p.leave(s)
+				return nil
+			}
+			if !failed.pending.IsZero() {
+				p.wg.Go(func() { p.settle(s, c, failed.pending) })
+				return failed.refusal
+			}
+			if failed.broken {
+				c.blamed.Store(ctx.Err() == nil)
+				c.halt()
+			}
+		}
+		if !failed.again || attempts <= 0 || ctx.Err() != nil {
+			p.leave(s)
+			return failed.refusal
+		}
+	}
+}
+
+// praise forgets the failures before a child that has answered.
+func (p *Pool) praise(s *slot) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.failures, s.notBefore = 0, time.Time{}
+}
+
+// blame notes the failure of a child: the next one waits a while.
+func (p *Pool) blame(s *slot, pause time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.failures++
+	s.notBefore = p.now().Add(backoff(pause, s.failures))
+}
+
+// ready gives the child of the slot, started where there is none or where it
+// is not what r's Spec says.
+func (p *Pool) ready(ctx context.Context, s *slot, r *Request, f *Facts) (*child, *failure) {
+	for range 2 {
+		p.mu.Lock()
+		c, closed := s.child, s.closed
+		fits := c != nil && !c.halted() && c.digest == r.Spec.digest()
+		if c != nil && !fits {
+			c.halt()
+		}
+		p.mu.Unlock()
+		switch {
+		case closed:
+			return nil, fail(closing())
+		case fits:
+			f.reached(c, SessionReused)
+			return c, nil
+		case c == nil:
+			return p.start(ctx, s, r, f)
+		}
+		select {
+		case <-c.over:
+		case <-ctx.Done():
+			return nil, fail(&call.Refusal{Reason: ended(ctx, call.OpenTimeout), Impact: call.ImpactNone, Detail: "the process before is ending", Err: context.Cause(ctx)})
+		}
+	}
+	return nil, fail(call.Refuse(call.Internal, "a process that is over"))
+}
+
+// reached notes the child that a call came by.
+func (f *Facts) reached(c *child, how string) {
+	f.Session, f.PID, f.Era, f.Version = how, c.pid, c.era, c.version
+}
+
+// settle waits for a child to get back from a request that was cancelled: it
+// answers that one, or a question of the relay's. One that does neither in
+// time is ended. The turn passes on after that.
+func (p *Pool) settle(s *slot, c *child, pending wire.ID) {
+	defer p.leave(s)
+	ctx, cancel := context.WithTimeout(context.Background(), c.grace)
+	defer cancel()
+	m := message{method: methodPing, id: c.nextID(), also: pending}
+	if c.era == Modern {
+		m.method = methodDiscover // which every modern server has, and ping none
+	}
+	r := Request{Spec: Spec{Result: c.frame}}
+	if _, failed := c.ask(ctx, &r, &Facts{}, &m); failed != nil {
+		c.halt()
+	}
+}
+
+// put is the agent's request, and once more only where the server said that it
+// did not execute it because of its version.
+func (c *child) put(ctx context.Context, r *Request, f *Facts, m *message) (wire.Reply, *failure) {
+	m.agents, m.id = true, c.nextID()
+	reply, failed := c.ask(ctx, r, f, m)
+	if failed != nil || reply.Error == nil || reply.Error.Code != call.CodeUnsupportedVersion {
+		return reply, failed
+	}
+	if failed = c.turn(ctx, r, f, &reply); failed != nil {
+		return wire.Reply{}, failed
+	}
+	m.id = c.nextID()
+	reply, failed = c.ask(ctx, r, f, m)
+	if failed == nil && reply.Error != nil && reply.Error.Code == call.CodeUnsupportedVersion {
+		return wire.Reply{}, fail(&call.Refusal{Reason: call.NoCommonVersion, Impact: call.ImpactNone, Detail: "the server refuses each version that it names"})
+	}
+	return reply, failed
+}
+
+// turn changes to a version that the server named when it refused the one that
+// was agreed.
+func (c *child) turn(ctx context.Context, r *Request, f *Facts, reply *wire.Reply) *failure {
+	found := choose(listed(reply.Error.Data, "supported"), c.version, true)
+	h := handshake{c: c, r: r, f: f}
+	switch {
+	case found.refusal != nil:
+		return fail(opening(found.refusal))
+	case found.era == Modern:
+		c.era, c.version = Modern, found.version
+	default:
+		bounded, cancel := context.WithTimeout(ctx, r.Spec.Startup)
+		defer cancel()
+		if failed := h.initialize(bounded); failed != nil {
+			failed.refusal, failed.again = opening(failed.refusal), false
+			failed.broken = true // it has half a handshake
+			return failed
+		}
+	}
+	f.Era, f.Version = c.era, c.version
+	return nil
+}
