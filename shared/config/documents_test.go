@@ -58,7 +58,7 @@ func TestDocumentsOfAFile(t *testing.T) {
 func TestDocumentsMakeTheSameTenant(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	built := 0
-	for range 500 {
+	for range 300 {
 		f := randomFile(r)
 		f["explain_refusals"] = r.IntN(2) == 0
 		c, err := config.Parse("relay.json", text(t, f), config.Options{Loopback: true, Processes: true})

@@ -154,6 +154,7 @@ func TestAddingADenyNeverAllowsMore(t *testing.T) {
 			added = append(added, policy.Rule{Action: "secret.use." + ref.Name}, policy.Rule{Action: "secret.use." + ref.Name, To: []string{"mcp.wiki.*"}})
 		}
 	}
+	added = distinct(added)
 	checked := 0
 	for _, q := range all {
 		_, before := policy.Decide(compile(t, q.rules), q.op, q.target)
@@ -170,6 +171,16 @@ func TestAddingADenyNeverAllowsMore(t *testing.T) {
 	if checked < 10_000 {
 		t.Errorf("only %d additions were tried", checked)
 	}
+}
+
+func distinct(rules []policy.Rule) []policy.Rule {
+	seen := make(map[string]bool)
+	return slices.DeleteFunc(rules, func(r policy.Rule) bool {
+		key := r.Action + "\n" + strings.Join(r.To, " ")
+		known := seen[key]
+		seen[key] = true
+		return known
+	})
 }
 
 func TestTheOrderOfRulesDoesNotMatter(t *testing.T) {
