@@ -10,10 +10,10 @@ PEERS      := go run ./test/peers/run --
 export SAM_CLI_TELEMETRY := 0
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check build bench setup fuzz soak clean $(addprefix function-,$(FUNCTIONS))
+.PHONY: help run test lint check build bench conformance setup fuzz soak clean $(addprefix function-,$(FUNCTIONS))
 
 help: ## print this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: bin/relay ## start the local relay with its demo server and make one call (ONCE=1: stop after it)
 	@exec ./bin/relay serve --demo --tour $(if $(filter 1,$(ONCE)),--once)
@@ -37,7 +37,10 @@ build: bin/relay $(addprefix function-,$(FUNCTIONS)) ## the command, and every f
 bench: ## direct, a bare forwarder and the relay, measured side by side in one run
 	go run ./test/bench
 
-fuzz: ## every fuzz target for $(FUZZTIME) each
+conformance: setup ## the official conformance suite against the relay (part of test)
+	go test -count=1 -v ./test/conformance
+
+fuzz: ## every fuzz target, $(FUZZTIME) inputs each
 	@set -e; for package in $$(grep -rl '^func Fuzz' --include='*_test.go' shared test | xargs -n1 dirname | sort -u); do \
 	  for target in $$(grep -rhoE '^func Fuzz[A-Za-z0-9_]+' $$package/*_test.go | sed 's/^func //' | sort -u); do \
 	    echo "fuzz $$package $$target"; go test ./$$package -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=100x > .cache/fuzz.log 2>&1 || { cat .cache/fuzz.log; exit 1; }; \

@@ -28,7 +28,7 @@ const registration = `{"tenant":"suite","servers":[{"name":"suite","config":{"en
  "rules":[{"action":"mcp.suite.host.*","decision":"allow"},{"action":"mcp.suite.tool.*","decision":"allow"},
  {"action":"mcp.suite.resource.*","decision":"allow"},{"action":"mcp.suite.prompt.*","decision":"allow"}]}`
 
-const token = "a token of the shim"
+const token = "token-of-the-agent"
 
 func main() {
 	if err := run(os.Args[len(os.Args)-1]); err != nil {
@@ -120,8 +120,12 @@ func drive(a agent) error {
 	}
 	calls := context.ToolCalls
 	for _, tool := range tools.Tools {
+		arguments := sample(tool.InputSchema)
+		if tool.Name == "json_schema_echo" { // it wants the first tool's schema, as it came
+			arguments = append(append([]byte(`{"schema":`), tools.Tools[0].InputSchema...), '}')
+		}
 		if len(context.ToolCalls) == 0 {
-			calls = append(calls, toolCall{tool.Name, sample(tool.InputSchema)})
+			calls = append(calls, toolCall{tool.Name, arguments})
 		}
 	}
 	for _, c := range calls {
