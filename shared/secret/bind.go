@@ -55,7 +55,9 @@ func Bind(a Auth, values map[string]Value) (Binding, *call.Refusal) {
 		}
 		b.fields = append(b.fields, f)
 	}
-	b.uses = Uses(a.References(), values)
+	for _, ref := range a.References() {
+		b.uses = append(b.uses, Use{Ref: ref, Version: values[ref].Version()})
+	}
 	return b, nil
 }
 

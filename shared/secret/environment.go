@@ -96,12 +96,3 @@ func bindVariables(a Auth, values map[string]Value) ([]variable, *call.Refusal) 
 	}
 	return variables, nil
 }
-
-// Uses says which versions of refs are among values.
-func Uses(refs []string, values map[string]Value) []Use {
-	var uses []Use
-	for _, ref := range refs {
-		uses = append(uses, Use{Ref: ref, Version: values[ref].Version()})
-	}
-	return uses
-}

@@ -121,10 +121,3 @@ func TestVariablesAreMaskedAndRecorded(t *testing.T) {
 		t.Errorf("a binding prints its variables: %s", leaked)
 	}
 }
-
-func TestUsesNameVersions(t *testing.T) {
-	got := secret.Uses([]string{"b", "a", "none"}, values("a", "x", "b", "y"))
-	if diff := cmp.Diff([]secret.Use{{Ref: "b", Version: "v-b"}, {Ref: "a", Version: "v-a"}, {Ref: "none"}}, got); diff != "" {
-		t.Errorf("uses (-want +got):\n%s", diff)
-	}
-}
