@@ -57,9 +57,12 @@ func endOfValue(text []byte, i int) int {
 	return i
 }
 
+// blankSet has a bit for each blank (RFC 8259 section 2).
+const blankSet = 1<<' ' | 1<<'\t' | 1<<'\r' | 1<<'\n'
+
 // blanks is the index of the first byte from i on that is no blank.
 func blanks(text []byte, i int) int {
-	for i < len(text) && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r' || text[i] == '\n') {
+	for i < len(text) && text[i] <= ' ' && 1<<text[i]&blankSet != 0 {
 		i++
 	}
 	return i

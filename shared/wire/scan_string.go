@@ -27,7 +27,10 @@ const (
 func (s *scanner) str(i int) (end int, escaped bool) {
 	text := s.text
 	for i++; ; {
-		if i = unescaped(text, i); i >= len(text) {
+		var more bool
+		i, more = steps(text, i)
+		escaped = escaped || more
+		if i >= len(text) {
 			return s.fail(errEarly), escaped
 		}
 		switch c := text[i]; {
@@ -41,13 +44,46 @@ func (s *scanner) str(i int) (end int, escaped bool) {
 		case c < ' ':
 			return s.bad(i), escaped
 		default:
-			i = runes(text, i)
-			if i < len(text) && text[i] >= utf8.RuneSelf {
+			start := i
+			if i = runes(text, i); i == start {
 				return s.invalid(i), escaped
 			}
 		}
 	}
 }
+
+// steps moves through a string as far as that is simple: over characters that
+// stand for themselves, escapes of one letter, and single characters of two
+// bytes. It stops at anything else, and tells whether there were escapes.
+func steps(text []byte, i int) (stop int, escaped bool) {
+	for far := i + nearby; i+8 <= len(text); {
+		word := binary.LittleEndian.Uint64(text[i:])
+		found := special(word)
+		if found == 0 {
+			if i += 8; i >= far {
+				i = unescapedFar(text, i)
+			}
+			continue
+		}
+		n := bits.TrailingZeros64(found) / 8
+		i += n
+		switch word >>= 8 * n; {
+		case byte(word) == '"':
+			return i, escaped
+		case byte(word) == '\\' && n < 7 && letter[byte(word>>8)]:
+			i, escaped = i+2, true
+		case word&0x80c0e0 == 0x80c0 && word&0x1e != 0 && n < 6: // see runes; ASCII follows
+			i += 2
+		case n < 5:
+			return i, escaped
+		}
+		far = i + nearby
+	}
+	return unescaped(text, i), escaped
+}
+
+// letter tells what makes an escape with the backslash alone.
+var letter = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
 // invalid is the fault of bytes that are no UTF-8, or of UTF-8 that is cut off.
 func (s *scanner) invalid(i int) int {
@@ -65,17 +101,9 @@ func special(word uint64) uint64 {
 	return (word | (word ^ 0x02*ones - 0x21*ones) | (word ^ '\\'*ones - ones)) & highs
 }
 
-// unescaped is the index of the first byte from i on that ends a run of characters
-// which stand for themselves, one byte each, or the end of the text.
+// unescaped is the index of the first byte from i on that ends a run of
+// characters which stand for themselves, one byte each, or the end of the text.
 func unescaped(text []byte, i int) int {
-	for stop := i + nearby; i+8 <= len(text); i += 8 {
-		if found := special(binary.LittleEndian.Uint64(text[i:])); found != 0 {
-			return i + bits.TrailingZeros64(found)/8
-		}
-		if i >= stop {
-			return unescapedFar(text, i)
-		}
-	}
 	for i < len(text) && text[i] >= ' ' && text[i] < utf8.RuneSelf && text[i] != '"' && text[i] != '\\' {
 		i++
 	}
@@ -157,11 +185,10 @@ func (s *scanner) escape(i int) int {
 	if len(rest) < 2 {
 		return s.fail(errEarly)
 	}
-	switch rest[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+	switch {
+	case letter[rest[1]]:
 		return i + 2
-	case 'u':
-	default:
+	case rest[1] != 'u':
 		return s.bad(i)
 	}
 	code, digits := hex(rest[2:])
