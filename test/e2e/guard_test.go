@@ -115,7 +115,7 @@ func TestNamesThatResolveToLoopbackReachNoCanary(t *testing.T) {
 			servers = append(servers, entry(fmt.Sprintf("s%d", i), "https://"+name+"/mcp", nil))
 			rules = append(rules, allow(fmt.Sprintf("mcp.s%d.host.*", i)), allow(fmt.Sprintf("mcp.s%d.tool.*", i)))
 		}
-		config := writeConfig(t, servers, rules, nil)
+		config := writeConfig(t, servers, rules, map[string]any{"max_servers": len(servers)})
 		for _, more := range [][]string{nil, {"--allow-loopback"}} {
 			data := t.TempDir()
 			relay := serve(t, nil, append([]string{"--config", config, "--data", data}, more...)...)
@@ -169,7 +169,7 @@ func TestAnswersOfANameServerAreAllChecked(t *testing.T) {
 		}
 		dns := fakedns.StartAt(t, "127.0.0.1:53", answers)
 		data := t.TempDir()
-		relay := serve(t, nil, "--config", writeConfig(t, servers, rules, nil), "--data", data)
+		relay := serve(t, nil, "--config", writeConfig(t, servers, rules, map[string]any{"max_servers": len(servers)}), "--data", data)
 		for _, c := range cases {
 			r := relay.post(t, "/v1/servers/"+c.name+"/tools/echo", `{"arguments":{}}`)
 			checkProblem(t, r, 502, c.reason)
