@@ -85,6 +85,13 @@ func TestARegisteredNetworkIsReachedOverBothFamilies(t *testing.T) {
 				t.Fatal(err)
 			}
 			exchange(t, conn, p.next())
+			// Other networks that hold the address are other rules.
+			wider, err := open(t, g, u.String(), egress.Rules{Networks: prefixes("10.0.0.0/8", "fd00::/8"), IPv6: true})
+			if err != nil || wider.Reused() {
+				t.Errorf("want a connection of its own for other networks, got %v, %v", wider, err)
+			}
+			p.next()
+			wider.Close()
 			// Without the networks the kept connection is nobody's.
 			_, err = g.Conn(t.Context(), egress.Unchecked(u, egress.Rules{IPv6: true}, r.Addrs()[0]))
 			refused(t, err, call.PrivateAddress)
