@@ -83,6 +83,8 @@ type fakeConn struct {
 
 func (c fakeConn) Write(p []byte) (int, error) { return c.Builder.Write(p) }
 
+func (c fakeConn) Close() error { return nil }
+
 func TestHandshakeAndCallShareAConnection(t *testing.T) {
 	p := newLegacyPeer(t, answered)
 	if _, err := process(t, nil).Call(t.Context(), request(t, p.url)); err != nil {

@@ -3,8 +3,11 @@ package exchange
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 
+	"mcprelay/shared/call"
 	"mcprelay/shared/session"
+	"mcprelay/shared/wire"
 )
 
 // What the tests of single parts reach. The exchange as a whole is tested from
@@ -19,6 +22,15 @@ var (
 // AppendMeta is appendMeta for a message to s.
 func AppendMeta(dst []byte, agent json.RawMessage, s session.State, trace string) ([]byte, error) {
 	return appendMeta(dst, &message{meta: agent, state: s, trace: trace}, clientInfo("mcprelay", "1"))
+}
+
+// RequestBytes is a modern call as it is written.
+func RequestBytes(r Request) ([]byte, *call.Refusal) {
+	var s scratch
+	s.header = http.Header{}
+	m := message{verb: http.MethodPost, method: methodCall, name: r.Tool, arguments: r.Arguments, state: session.State{Era: session.Modern, Version: wire.Modern}, id: wire.NumberID(1)}
+	refusal := New(Config{}).appendRequest(&s, &r, &m)
+	return s.out, refusal
 }
 
 // Again is the retrying of a connection.

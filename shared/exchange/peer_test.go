@@ -24,6 +24,7 @@ type got struct {
 	Raw    string
 	ID     string // JSON text
 	Method string
+	Conn   string // the relay's end of the connection
 }
 
 // peer is a server that answers with whatever bytes a test gives it, and
@@ -114,7 +115,7 @@ func (p *peer) serve(conn net.Conn, answer script) {
 			Method string          `json:"method"`
 		}
 		_ = json.Unmarshal(body, &m)
-		g := got{Verb: request.Method, Target: request.RequestURI, Host: request.Host, Header: request.Header, Body: body, Raw: head, ID: string(m.ID), Method: m.Method}
+		g := got{Verb: request.Method, Target: request.RequestURI, Host: request.Host, Header: request.Header, Body: body, Raw: head, ID: string(m.ID), Method: m.Method, Conn: conn.RemoteAddr().String()}
 		p.mu.Lock()
 		p.seen = append(p.seen, g)
 		p.mu.Unlock()
