@@ -45,6 +45,15 @@ func withBudget(ctx context.Context, now time.Time, limit time.Duration) (contex
 	return ctx, cancel, nil
 }
 
+// budget bounds a call. An acquisition that another call waits for has what
+// that one has left.
+func (r *Relay) budget(ctx context.Context, p plan) (context.Context, context.CancelFunc, *call.Refusal) {
+	if p.within {
+		return ctx, func() {}, nil
+	}
+	return withBudget(ctx, r.Now(), p.server.Limits.RequestTimeout)
+}
+
 // timeFor reports whether the deadline of ctx leaves time for one more call.
 func timeFor(ctx context.Context, now time.Time) bool {
 	deadline, ok := ctx.Deadline()

@@ -11,10 +11,9 @@ import (
 
 // credential is what the secret station found for a server.
 type credential struct {
-	binding     secret.Binding
-	identity    *secret.Identity // nil: the guard's own authorities, no client certificate
-	environment []string         // of a process, as NAME=value
-	uses        []secret.Use
+	binding  secret.Binding
+	identity *secret.Identity // nil: the guard's own authorities, no client certificate
+	uses     []secret.Use
 }
 
 type readSecret func(context.Context, secret.Key, secret.Source) (secret.Value, *call.Refusal)
@@ -57,13 +56,6 @@ func (r *Relay) bind(ctx context.Context, p plan, t *trail, read readSecret) (cr
 
 // shape puts the values where they belong, and gives those that must be masked.
 func (r *Relay) shape(p plan, values map[string]secret.Value) (c credential, masked []secret.Value, refusal *call.Refusal) {
-	if p.server.Process != nil {
-		c.environment, refusal = secret.Environ(p.server.Auth, values)
-		for _, ref := range p.server.Auth.References() {
-			masked = append(masked, values[ref])
-		}
-		return c, masked, refusal
-	}
 	if c.binding, refusal = secret.Bind(p.server.Auth, values); refusal != nil {
 		return c, nil, refusal
 	}

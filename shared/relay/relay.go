@@ -111,7 +111,7 @@ func (r *Relay) run(ctx context.Context, e errand) (Answer, *call.Refusal) {
 	if refusal != nil {
 		return r.final(ctx, t, p, Answer{}, refusal)
 	}
-	bounded, cancel, refusal := withBudget(ctx, r.Now(), p.server.Limits.RequestTimeout)
+	bounded, cancel, refusal := r.budget(ctx, p)
 	defer cancel()
 	if refusal != nil {
 		return r.final(ctx, t, p, Answer{}, refusal)

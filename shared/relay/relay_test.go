@@ -23,6 +23,7 @@ func TestACallThatMayWriteIsRecordedBeforeAndAfter(t *testing.T) {
 		{"look", "", 0}, {"change", "", 1}, {"unclassified", "", 1}, {"look", `,"audit_intent":"all"`, 1},
 	} {
 		f := kit.New(t, "", test.more)
+		f.Warm(t)
 		if _, refusal := f.Do(t.Context(), kit.Call(test.tool)); refusal != nil {
 			t.Fatalf("%s: %v", test.tool, refusal)
 		}
@@ -54,6 +55,7 @@ func TestWithoutARecordedIntentNothingIsSent(t *testing.T) {
 
 func TestAFinalThatCannotBeWrittenWithholdsNothing(t *testing.T) {
 	f := kit.New(t, "", "")
+	f.Warm(t)
 	f.Recorder.FailFinal = true
 	answer, refusal := f.Do(t.Context(), kit.Call("look"))
 	if refusal != nil || string(answer.Result) == "" {

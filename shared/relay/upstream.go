@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/catalog"
@@ -66,6 +67,9 @@ func (r *Relay) ask(ctx context.Context, p plan, c credential, route egress.Rout
 	return r.callTool(ctx, p, request, t)
 }
 
+// noPause stands for a backoff of 0, which would mean the default.
+const noPause = time.Nanosecond
+
 // request is what the exchange is asked.
 func (r *Relay) request(p plan, c credential, route egress.Route) exchange.Request {
 	limits := p.server.Limits
@@ -91,7 +95,7 @@ func (r *Relay) request(p plan, c credential, route egress.Route) exchange.Reque
 			Pages:          limits.MaxToolPages,
 			Items:          limits.MaxTools,
 			ConnectRetries: orElse(limits.ReconnectAttempts, -1),
-			Backoff:        limits.Backoff,
+			Backoff:        orElse(limits.Backoff, noPause),
 		},
 	}
 }
@@ -179,7 +183,11 @@ func (r *Relay) listed(p plan, raw []json.RawMessage, facts exchange.Facts) (Ans
 		return answer, nil
 	}
 	tools, skips := catalog.Tools(raw, bounds)
-	tools, refusal := catalog.Exact(tools, p.server.AllowedTools, p.server.UnexpectedTools == registry.UnexpectedHide)
+	hide := p.server.UnexpectedTools == registry.UnexpectedHide
+	if hide {
+		skips = append(skips, catalog.Unexpected(tools, p.server.AllowedTools)...)
+	}
+	tools, refusal := catalog.Exact(tools, p.server.AllowedTools, hide)
 	answer.Tools, answer.Skips = tools, skips
 	return answer, refusal
 }

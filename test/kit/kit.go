@@ -233,6 +233,23 @@ func (f *Relay) serve(w http.ResponseWriter, r *http.Request) {
 	f.Answer(w, r, body)
 }
 
+// Warm lets the relay learn what the upstream offers, and forgets the records
+// of it: what follows is a warm call.
+func (f *Relay) Warm(t *testing.T) {
+	t.Helper()
+	answer, refusal := f.Acquire(t.Context(), Call("look"))
+	if answer.Settle(); refusal != nil {
+		t.Fatal(refusal)
+	}
+	f.Recorder.mu.Lock()
+	f.Recorder.intents, f.Recorder.finals = nil, nil
+	f.Recorder.mu.Unlock()
+	f.Log.mu.Lock()
+	f.Log.b.Reset()
+	f.Log.mu.Unlock()
+	f.Requests.Store(0)
+}
+
 // Result answers with a JSON-RPC result.
 func Result(w http.ResponseWriter, body map[string]json.RawMessage, text string) {
 	w.Header().Set("Content-Type", "application/json")
