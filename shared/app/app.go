@@ -35,7 +35,7 @@ const Name = "mcprelay"
 const Version = "0.1.0"
 
 // Store is everything that a deployment keeps but its registration.
-type Store interface {
+type Store interface { // arch:allow interfaces: the sum of its consumers' own small ones
 	auth.Tokens
 	exchange.Sessions
 	relay.OpenSessions
