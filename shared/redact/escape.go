@@ -1,9 +1,6 @@
 package redact
 
-import (
-	"bytes"
-	"strconv"
-)
+import "bytes"
 
 // maxNesting bounds how many times escapes are resolved: a result holds a
 // text, which holds the body of a reply, which holds a text. What an encoder
@@ -34,13 +31,33 @@ func (m *Masker) escaped(b []byte) ([]byte, int) {
 	return []byte(Mask), total
 }
 
-// hidden reports whether escapes of b hide a form. Text without a backslash
-// costs it nothing.
+// hidden reports whether escapes of b, in which no form is found as it is, hide
+// one. Text without a backslash costs it nothing, and text in which no escape
+// stands for a character of a form little more.
 func (m *Masker) hidden(b []byte) bool {
-	if m == nil || len(m.words) == 0 || bytes.IndexByte(b, '\\') < 0 {
+	if m == nil || len(m.words) == 0 {
 		return false
 	}
-	text := bytes.Clone(b)
+	var piece []byte
+	for at := 0; ; {
+		if at = m.telling(b, at); at < 0 {
+			return false
+		}
+		begin, end := m.around(b, at)
+		// What is resolved is shorter than its escapes.
+		if end-begin > m.window {
+			piece = append(piece[:0], b[begin:end]...)
+			if m.hides(piece) {
+				return true
+			}
+		}
+		at = end
+	}
+}
+
+// hides reports whether text holds a form at some level of escapes. It resolves
+// them in place.
+func (m *Masker) hides(text []byte) bool {
 	for range maxNesting {
 		n := resolve(text, nil)
 		if n == len(text) {
@@ -118,12 +135,26 @@ func unescape(b []byte) (byte, int) {
 	if b[1] != 'u' || len(b) < longestEscape {
 		return b[0], 1
 	}
-	code, err := strconv.ParseUint(string(b[2:longestEscape]), 16, 16)
-	switch {
-	case err != nil:
-		return b[0], 1
-	case code > '~':
+	code := 0
+	for _, digit := range b[2:longestEscape] {
+		value, ok := hexDigit(digit)
+		if !ok {
+			return b[0], 1
+		}
+		code = code<<4 | value
+	}
+	if code > '~' {
 		return other, longestEscape
 	}
 	return byte(code), longestEscape
+}
+
+func hexDigit(c byte) (value int, ok bool) {
+	switch {
+	case c-'0' <= 9:
+		return int(c - '0'), true
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		return int(c|0x20-'a') + 10, true
+	}
+	return 0, false
 }

@@ -30,6 +30,7 @@ const maxPasses = 4
 // several goroutines at once.
 type Masker struct {
 	finder
+	escapes
 }
 
 // New makes a masker of values. It costs some microseconds a value, and a
@@ -46,7 +47,7 @@ func New(values ...secret.Value) *Masker {
 			}
 		}
 	}
-	return &Masker{newFinder(all)}
+	return &Masker{finder: newFinder(all), escapes: newEscapes(all)}
 }
 
 // Bytes masks every form of every secret in b and counts the places. It gives
