@@ -6,3 +6,6 @@ func (m *Maskers) Kept() int {
 	defer m.mu.Unlock()
 	return len(m.kept)
 }
+
+// Words are the forms that the masker looks for.
+func (m *Masker) Words() []string { return m.words }
