@@ -251,15 +251,32 @@ func gaveWay(t *testing.T, _ peer, s store) {
 		t.Errorf("got %+v, want the new session %+v", got, fresh)
 	}
 	left := expired(t, s, o, now())
-	if len(left) != 1 || left[0].State != old || left[0].Key == key {
-		t.Fatalf("got %+v, want %+v under a key of its own", left, old)
-	}
+	wantAside(t, left, key, old)
 	if got := sessionsOf(t, s, o); len(got) != 2 {
 		t.Errorf("the run has %d sessions, want both", len(got))
 	}
-	blank(t, s, left[0])
+	closing := left[0]
+	closing.State.Expires = closing.State.Expires.Add(time.Second)
+	closing.State = save(t, s, key, closing.State) // whoever closes it may say so first
+	wantEntries(t, expired(t, s, o, now()), closing)
+	blank(t, s, closing)
 	wantEntries(t, expired(t, s, o, now()))
 	wantEntries(t, sessionsOf(t, s, o), session.Entry{Key: key, State: fresh})
+	_, err := s.Save(t.Context(), key, session.State{Ver: closing.State.Ver, Expires: now()})
+	wantErr(t, err, session.ErrConflict)
+	if got := load(t, s, key); got != fresh {
+		t.Errorf("got %+v, want the new session %+v", got, fresh)
+	}
+}
+
+// wantAside wants one session to be closed: what was stored under a key, and is
+// not the state of that key any more.
+func wantAside(t *testing.T, got []session.Entry, key session.Key, old session.State) {
+	t.Helper()
+	if len(got) != 1 || got[0].Key != key || got[0].State.Ver == old.Ver {
+		t.Fatalf("got %+v, want one of %s with a version of its own", got, key)
+	}
+	wantState(t, got[0].State, old)
 }
 
 func gaveWayInRace(t *testing.T, _ peer, s store) {
@@ -275,7 +292,5 @@ func gaveWayInRace(t *testing.T, _ peer, s store) {
 	if winners != 1 {
 		t.Errorf("got %d winners, want 1", winners)
 	}
-	if left := expired(t, s, o, now()); len(left) != 1 || left[0].State != old {
-		t.Errorf("got %+v, want one entry of %+v", left, old)
-	}
+	wantAside(t, expired(t, s, o, now()), key, old)
 }

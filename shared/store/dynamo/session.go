@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"mcprelay/shared/session"
 )
@@ -30,13 +31,12 @@ func (s *Store) Load(ctx context.Context, key session.Key) (session.State, error
 
 // Save stores a state while the stored one still has its Ver; with Ver 0, while
 // none is stored or what is stored has expired; an expired session that nobody
-// has closed yet is kept beside it. It gives back what is stored now, or
-// [session.ErrConflict].
+// has closed yet is set aside then. A negative Ver, which [Store.SessionsOfRun]
+// and [Store.SessionsExpired] give, is of a session that was. It gives back what
+// is stored now, or [session.ErrConflict].
 func (s *Store) Save(ctx context.Context, key session.Key, state session.State) (session.State, error) {
-	was, now := state.Ver, s.c.Now()
-	// A first Ver that grows with time is never one that somebody still holds
-	// of a state that has expired since.
-	state.Ver = max(was+1, now.UnixMicro())
+	was := state.Ver
+	state.Ver = nextVer(state, s.c.Now())
 	body, err := json.Marshal(state)
 	if err == nil {
 		err = within(body)
@@ -45,9 +45,13 @@ func (s *Store) Save(ctx context.Context, key session.Key, state session.State) 
 		return session.State{}, fmt.Errorf("saving a session: %w", err)
 	}
 	i := stateItem(key, state, body)
-	if was == 0 {
+	switch {
+	case was == 0:
 		err = s.first(ctx, i)
-	} else {
+	case was < 0:
+		i.text(attrPK, asideKey(string(key), -was))
+		err = s.put(ctx, s.c.State, i, still(attrVer, was))
+	default:
 		err = s.put(ctx, s.c.State, i, still(attrVer, was))
 	}
 	if errors.Is(err, errCondition) {
@@ -57,4 +61,17 @@ func (s *Store) Save(ctx context.Context, key session.Key, state session.State) 
 		return session.State{}, fmt.Errorf("saving a session: %w", err)
 	}
 	return state, nil
+}
+
+// nextVer is the version of a state once it is saved. The first one of a key
+// grows with time, so that it is never one that somebody still holds of a state
+// that has expired since. What was set aside keeps its own until it is blank.
+func nextVer(state session.State, now time.Time) int64 {
+	switch {
+	case state.Ver >= 0:
+		return max(state.Ver+1, now.UnixMicro())
+	case state.SessionID == "":
+		return 0
+	}
+	return state.Ver
 }

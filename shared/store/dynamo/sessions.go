@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -108,7 +109,8 @@ func (s *Store) entriesOf(ctx context.Context, limit int, in *dynamodb.QueryInpu
 			return nil, err
 		}
 		for _, stored := range out.Items {
-			entry := session.Entry{Key: session.Key(item(stored).getText(attrPK))}
+			key, _, _ := strings.Cut(item(stored).getText(attrPK), asideMark)
+			entry := session.Entry{Key: session.Key(key)}
 			if entry.State, err = stateOf(stored); err != nil {
 				return nil, err
 			}
@@ -174,11 +176,23 @@ func (s *Store) first(ctx context.Context, i item) error {
 	return s.put(ctx, s.c.State, i, still(attrVer, there.getNumber(attrVer)))
 }
 
-// aside keeps a session to be closed under a key that nobody loads. Somebody
-// else who did so for the same one did it as well.
+// asideMark ends the key of a session in the key of one that was set aside. The
+// version follows; no digest holds the mark.
+const asideMark = "~"
+
+// asideKey is where a session is set aside that had a version.
+func asideKey(key string, ver int64) string {
+	return key + asideMark + strconv.FormatInt(ver, 10)
+}
+
+// aside keeps a session to be closed where nobody loads it, under a negative
+// version, by which it can be saved. Somebody else who did so for the same one
+// did it as well.
 func (s *Store) aside(ctx context.Context, i item) error {
 	i = maps.Clone(i)
-	i.text(attrPK, i.getText(attrPK)+"~"+strconv.FormatInt(i.getNumber(attrVer), 10))
+	ver := i.getNumber(attrVer)
+	i.text(attrPK, asideKey(i.getText(attrPK), ver))
+	i.number(attrVer, -ver)
 	err := s.put(ctx, s.c.State, i, absent())
 	if errors.Is(err, errCondition) {
 		return nil

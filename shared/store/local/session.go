@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"mcprelay/shared/session"
 )
@@ -35,13 +36,12 @@ func (s *Store) Load(ctx context.Context, key session.Key) (session.State, error
 
 // Save stores a state while the stored one still has its Ver; with Ver 0, while
 // none is stored or what is stored has expired; an expired session that nobody
-// has closed yet is kept beside it. It gives back what is stored now, or
-// [session.ErrConflict].
+// has closed yet is set aside then. A negative Ver, which [Store.SessionsOfRun]
+// and [Store.SessionsExpired] give, is of a session that was. It gives back what
+// is stored now, or [session.ErrConflict].
 func (s *Store) Save(ctx context.Context, key session.Key, state session.State) (session.State, error) {
-	was, now := state.Ver, s.now()
-	// A first Ver that grows with time is never one that somebody still holds
-	// of a state that has expired since.
-	state.Ver = max(was+1, now.UnixMicro())
+	was, now, at := state.Ver, s.now(), string(key)
+	state.Ver = nextVer(state, now)
 	body, err := json.Marshal(state)
 	if err == nil {
 		err = within(body)
@@ -52,12 +52,19 @@ func (s *Store) Save(ctx context.Context, key session.Key, state session.State) 
 	if err != nil {
 		return session.State{}, fmt.Errorf("saving a session: %w", err)
 	}
+	condition := was
+	switch {
+	case was == 0:
+		condition = now.Unix()
+	case was < 0:
+		at = asideKey(key, -was)
+	}
 	err = s.writes.write(ctx, false, func(ctx context.Context, s *statements) error {
-		statement, condition := s.open, now.Unix()
-		if was != 0 {
-			statement, condition = s.renew, was
+		statement := s.renew
+		if was == 0 {
+			statement = s.open
 		}
-		saved, err := changed(ctx, statement, string(key), state.Ver, state.Expires.Unix(), string(body), string(state.RunKey()), closes(state), condition)
+		saved, err := changed(ctx, statement, at, state.Ver, state.Expires.Unix(), string(body), string(state.RunKey()), closes(state), condition)
 		if err == nil && !saved {
 			err = session.ErrConflict
 		}
@@ -67,4 +74,17 @@ func (s *Store) Save(ctx context.Context, key session.Key, state session.State) 
 		return session.State{}, fmt.Errorf("saving a session: %w", err)
 	}
 	return state, nil
+}
+
+// nextVer is the version of a state once it is saved. The first one of a key
+// grows with time, so that it is never one that somebody still holds of a state
+// that has expired since. What was set aside keeps its own until it is blank.
+func nextVer(state session.State, now time.Time) int64 {
+	switch {
+	case state.Ver >= 0:
+		return max(state.Ver+1, now.UnixMicro())
+	case state.SessionID == "":
+		return 0
+	}
+	return state.Ver
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"mcprelay/shared/session"
@@ -61,9 +63,12 @@ func (s *Store) entries(ctx context.Context, query string, args ...any) (entries
 		var e session.Entry
 		var ver int64
 		var body []byte
-		if err := rows.Scan(&e.Key, &ver, &body); err != nil {
+		var at string
+		if err := rows.Scan(&at, &ver, &body); err != nil {
 			return nil, err
 		}
+		key, _, _ := strings.Cut(at, asideMark)
+		e.Key = session.Key(key)
 		if err := json.Unmarshal(body, &e.State); err != nil {
 			return nil, fmt.Errorf("a stored state: %w", err)
 		}
@@ -82,8 +87,18 @@ func closes(state session.State) int64 {
 	return state.Expires.Add(session.ClosingGrace).Unix()
 }
 
+// asideMark ends the key of a session in the key of one that was set aside. The
+// version follows; no digest holds the mark.
+const asideMark = "~"
+
+// asideKey is where a session is set aside that had a version.
+func asideKey(key session.Key, ver int64) string {
+	return string(key) + asideMark + strconv.FormatInt(ver, 10)
+}
+
 // aside keeps the expired session of a key, where nobody has closed it yet,
-// under a key that nobody loads, so that a new state can take its place.
+// where nobody loads it, so that a new state can take its place. There it has a
+// negative version, by which it can be saved.
 func (s *Store) aside(ctx context.Context, key session.Key) error {
 	now := s.now().Unix()
 	var ver int64
@@ -97,7 +112,7 @@ func (s *Store) aside(ctx context.Context, key session.Key) error {
 	}
 	return s.writes.write(ctx, false, func(ctx context.Context, s *statements) error {
 		// Nothing changes where somebody else was first, as he did the same.
-		_, err := changed(ctx, s.aside, string(key), ver)
+		_, err := changed(ctx, s.aside, string(key), ver, asideKey(key, ver))
 		return err
 	})
 }

@@ -9,6 +9,7 @@ import (
 type statements struct {
 	begin, commit, rollback *sql.Stmt
 	insert, complete        *sql.Stmt // of records
+	record                  *sql.Stmt
 	open, renew, aside      *sql.Stmt // of sessions
 	addDocument, setDocument,
 	putToken *sql.Stmt
@@ -27,13 +28,14 @@ func prepareAll(ctx context.Context, c *sql.Conn) (*statements, error) {
 		// What an intent says of the call's identity stays.
 		&s.complete: `UPDATE audit SET final = 1, tool = ?3, outcome = ?4, record = ?5
 			WHERE call_id = ?1 AND tenant = ?2 AND final = 0`,
+		&s.record: `SELECT record FROM audit WHERE call_id = ? AND tenant = ?`,
 		&s.open: `INSERT INTO state (key, ver, expires, body, run, closes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
 			ON CONFLICT (key) DO UPDATE SET ver = excluded.ver, expires = excluded.expires, body = excluded.body,
 				run = excluded.run, closes = excluded.closes
 			WHERE state.expires <= ?7`,
 		&s.renew: `UPDATE state SET ver = ?2, expires = ?3, body = ?4, run = ?5, closes = ?6 WHERE key = ?1 AND ver = ?7`,
 		&s.aside: `INSERT INTO state (key, ver, expires, body, run, closes)
-			SELECT key || '~' || ver, ver, expires, body, run, closes FROM state WHERE key = ?1 AND ver = ?2
+			SELECT ?3, -ver, expires, body, run, closes FROM state WHERE key = ?1 AND ver = ?2
 			ON CONFLICT DO NOTHING`,
 		&s.addDocument: `INSERT INTO registry (tenant, kind, name, rev, body) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING`,
 		&s.setDocument: `UPDATE registry SET rev = ?4, body = ?5 WHERE tenant = ?1 AND kind = ?2 AND name = ?3 AND rev = ?4 - 1`,
