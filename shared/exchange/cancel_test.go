@@ -89,23 +89,6 @@ func TestLegacyServerIsToldThatTheCallerLeft(t *testing.T) {
 	}
 }
 
-func TestModernServerIsToldByItsConnectionAlone(t *testing.T) {
-	gone := make(chan error, 64)
-	for name, tc := range waiting(gone) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newPeer(t, modern(tc.answer))
-			reply, err := process(t, nil).Call(soon(t, patience), request(t, p.url))
-			if reasonOf(t, err) != tc.late || !reply.Facts.Cancelled {
-				t.Errorf("want %s and the cancellation noted, got %v, %+v", tc.late, err, reply.Facts)
-			}
-			if err := <-gone; err == nil || p.posts(cancelled) != 0 {
-				t.Errorf("want the connection closed and nothing else, got %v, %v", err, p.methods())
-			}
-		})
-	}
-}
-
 func TestListOfALegacyServerIsCancelledToo(t *testing.T) {
 	gone := make(chan error, 1)
 	wait := silent(openHead, gone)

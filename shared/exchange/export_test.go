@@ -14,6 +14,7 @@ import (
 // outside.
 var (
 	ReadHead    = readHead
+	Traceparent = traceparent
 	CheckHead   = checkHead
 	ErrHead     = errHead
 	ErrTooLarge = errHeadTooLarge
