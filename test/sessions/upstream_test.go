@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -125,6 +126,20 @@ func (u *upstream) end(w http.ResponseWriter, id string) {
 	delete(u.live, id)
 	u.ended = append(u.ended, id)
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// hold makes the server hold a session that nobody opened.
+func (u *upstream) hold(id string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.live[id] = 0
+}
+
+// closed are the sessions that were ended, sorted.
+func (u *upstream) closed() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Sorted(slices.Values(u.ended))
 }
 
 // tally is what an upstream has seen.
