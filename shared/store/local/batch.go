@@ -10,9 +10,9 @@ import (
 	"modernc.org/sqlite"
 )
 
-// run is the writer's goroutine, which ends after close. It calls expire at
-// once and every hour.
-func (w *writer) run(expire func(context.Context, *sql.Conn) error) {
+// run is the writer's goroutine, which ends after close. It folds the trail
+// whenever that is due, and calls expire at once and every hour.
+func (w *writer) run(t *trail, expire func(context.Context, *sql.Conn) error) {
 	defer close(w.ended)
 	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()
@@ -21,11 +21,16 @@ func (w *writer) run(expire func(context.Context, *sql.Conn) error) {
 		select {
 		case r := <-w.queue:
 			w.inTurn(func() { w.commit(w.gather(r)) })
+		case <-t.due.C:
+			w.inTurn(func() { w.tidy(t) })
+		case <-t.ripe:
+			w.inTurn(func() { w.tidy(t) })
 		case <-tick.C:
 			w.inTurn(func() { w.clean(expire) })
 		case <-w.closing:
 			w.turn.Lock() // for good: the connection is about to be closed
 			w.drain()
+			w.last = w.finish(t)
 			return
 		}
 	}

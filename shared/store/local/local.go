@@ -1,12 +1,14 @@
 // Package local keeps what the relay keeps in one SQLite file, and reads
 // secrets from environment variables: the stores of a relay on one machine.
+// The audit trail goes through a journal beside the file, from which it is
+// folded in a few times a second.
 //
 // It promises that an intent is on the disk when Intent returns, that what is
-// acknowledged survives the kill of the process, that several processes may
-// share one file, and that what has expired is never read. It refuses a folder
-// or a file that is a symbolic link, that group or others can write, or that
-// belongs neither to the process's user nor to root, and items over [MaxItem]
-// bytes.
+// acknowledged survives the kill of the process and is seen by every process
+// at once, that several processes may share one folder, and that what has
+// expired is never read. It refuses a folder or a file that is a symbolic link,
+// that group or others can write, or that belongs neither to the process's user
+// nor to root, and items over [MaxItem] bytes.
 package local
 
 import (
@@ -15,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -47,6 +50,7 @@ var (
 type Store struct {
 	reads   *sql.DB
 	writes  *writer
+	trail   *trail
 	now     func() time.Time
 	version []byte // key of the versions of secrets
 }
@@ -86,13 +90,18 @@ func open(path string) (*Store, error) {
 	reads.SetMaxOpenConns(readers)
 	reads.SetMaxIdleConns(readers)
 	s := &Store{reads: reads, writes: writes, now: time.Now, version: versionKey()}
-	go writes.run(s.expire)
+	if s.trail, err = openTrail(context.Background(), writes, filepath.Dir(path)); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening %s: %w", path, err), writes.disconnect(), reads.Close())
+	}
+	s.trail.ask = s.ask
+	go writes.run(s.trail, s.expire)
 	return s, nil
 }
 
-// Close waits for what is being written, then closes the file. Writes that come
-// later get [ErrClosed].
+// Close waits for what is being written, moves the trail into the file, then
+// closes it. Writes that come later get [ErrClosed].
 func (s *Store) Close() error {
+	s.trail.close()
 	return errors.Join(s.writes.close(), s.reads.Close())
 }
 

@@ -21,28 +21,61 @@ const skew = time.Second
 // Audit gives a page of records, newest first, and the cursor of the next page,
 // empty after the last. A cursor stays good while records arrive: it stands
 // for a call id. An empty Tenant selects all tenants, since whoever may open
-// the folder may read it.
+// the folder may read it. It sees what every process wrote before it was asked.
 func (s *Store) Audit(ctx context.Context, f audit.Filter) ([]audit.Record, string, error) {
-	where, args, err := conditions(f, s.now())
+	page, err := s.page(ctx, f)
 	if err != nil {
 		return nil, "", fmt.Errorf("audit: %w", err)
 	}
 	size := f.PageSize()
-	// One more than asked for tells whether there is a next page.
-	query := `SELECT record FROM audit WHERE ` + where + ` ORDER BY call_id DESC LIMIT ?`
-	rows, err := s.reads.QueryContext(ctx, query, append(args, size+1)...)
-	if err != nil {
-		return nil, "", fmt.Errorf("audit: %w", err)
+	records := make([]audit.Record, min(size, len(page)))
+	for i := range records {
+		if err := json.Unmarshal([]byte(page[i].record), &records[i]); err != nil {
+			return nil, "", fmt.Errorf("audit: record of %s: %w", page[i].call, err)
+		}
 	}
-	records, err := scan(rows)
-	if err != nil {
-		return nil, "", fmt.Errorf("audit: %w", err)
-	}
-	if len(records) <= size {
+	if len(page) <= size {
 		return records, "", nil
 	}
-	records = records[:size]
 	return records, records[size-1].CallID, nil
+}
+
+// page gives the entries of a page and, where there is a next page, one more.
+// The journals are read before SQLite: what is folded meanwhile is in both.
+func (s *Store) page(ctx context.Context, f audit.Filter) ([]entry, error) {
+	now := s.now()
+	where, args, err := conditions(f, now)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	written, err := s.trail.folder.pending("")
+	if err != nil {
+		return nil, err
+	}
+	// Of what is looked up and what is read, a fold between them must not make two.
+	tx, err := s.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	pending, completed, err := unfolded(ctx, tx, written)
+	if err != nil {
+		return nil, err
+	}
+	size := f.PageSize() + 1
+	rows, err := tx.QueryContext(ctx, `SELECT call_id, tenant, record FROM audit WHERE `+where+` ORDER BY call_id DESC, tenant DESC LIMIT ?`,
+		append(args, size+completed)...)
+	if err != nil {
+		return nil, err
+	}
+	folded, err := scanRows(rows)
+	if err != nil {
+		return nil, err
+	}
+	return newest(size, folded, pending, func(e entry) bool { return selects(f, now, e) }), nil
 }
 
 // conditions is the WHERE of a filter.
@@ -75,20 +108,17 @@ func conditions(f audit.Filter, now time.Time) (string, []any, error) {
 	return strings.Join(parts, " AND "), args, nil
 }
 
-func scan(rows *sql.Rows) (records []audit.Record, err error) {
+// scanRows reads what page asks for.
+func scanRows(rows *sql.Rows) (entries []entry, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var text []byte
-		if err := rows.Scan(&text); err != nil {
+		var e entry
+		if err := rows.Scan(&e.call, &e.tenant, &e.record); err != nil {
 			return nil, err
 		}
-		var record audit.Record
-		if err := json.Unmarshal(text, &record); err != nil {
-			return nil, err
-		}
-		records = append(records, record)
+		entries = append(entries, e)
 	}
-	return records, rows.Err()
+	return entries, rows.Err()
 }
 
 // lowest is the least call id of a time.

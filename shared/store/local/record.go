@@ -2,81 +2,62 @@ package local
 
 import (
 	"context"
-	"encoding/json"
+	"database/sql"
+	"errors"
 	"fmt"
-
-	"github.com/oklog/ulid/v2"
 
 	"mcprelay/shared/audit"
 )
 
-// Intent inserts the record of a call that has not ended, and returns when it
-// is on the disk. A call id that is taken is [ErrExists].
+// Intent writes the record of a call that has not ended, and returns when it
+// is on the disk. A call id that is taken is [ErrExists]. Its call id must be a
+// ULID: the trail is read in the order of ids.
 func (s *Store) Intent(ctx context.Context, r audit.Record) error {
-	row, err := rowOf(r, audit.StateIntent)
-	if err != nil {
-		return fmt.Errorf("intent: %w", err)
-	}
-	err = s.writes.write(ctx, true, func(ctx context.Context, s *statements) error {
-		inserted, err := changed(ctx, s.insert, row...)
-		if err == nil && !inserted {
-			err = ErrExists
-		}
-		return err
-	})
-	if err != nil {
+	r.State = audit.StateIntent
+	if err := s.trail.put(ctx, intent, &r); err != nil {
 		return fmt.Errorf("intent: %w", err)
 	}
 	return nil
 }
 
-// Final inserts a record or completes the intent of the same call, and returns
+// Final writes a record or completes the intent of the same call, and returns
 // when it would survive the kill of this process. A second final changes
 // nothing and is [ErrAlreadyFinal].
 func (s *Store) Final(ctx context.Context, r audit.Record) error {
-	row, err := rowOf(r, audit.StateFinal)
-	if err != nil {
-		return fmt.Errorf("final: %w", err)
-	}
-	err = s.writes.write(ctx, false, func(ctx context.Context, s *statements) error {
-		// Most finals are of reads, which have no intent here.
-		if inserted, err := changed(ctx, s.insert, row...); inserted || err != nil {
-			return err
-		}
-		completed, err := changed(ctx, s.complete, r.CallID, r.Tenant, r.Tool, string(r.Outcome), row[record])
-		if err == nil && !completed {
-			err = ErrAlreadyFinal
-		}
-		return err
-	})
-	if err != nil {
+	r.State = audit.StateFinal
+	if err := s.trail.put(ctx, final, &r); err != nil {
 		return fmt.Errorf("final: %w", err)
 	}
 	return nil
 }
 
-// record is the place of the JSON document in a row.
-const record = 9
+// Lost is how many finals of this process came second and were found out too
+// late for [ErrAlreadyFinal]: another process had finished the call, in the
+// same instant or since. The first one stays.
+func (s *Store) Lost() int64 { return s.trail.counted() }
 
-// rowOf is the record as a row, in the order of the insert statement. Its call id must be a
-// ULID: the trail is read in the order of ids.
-func rowOf(r audit.Record, state audit.State) ([]any, error) {
-	if _, err := ulid.ParseStrict(r.CallID); err != nil {
-		return nil, fmt.Errorf("call id %q: %w", r.CallID, err)
-	}
-	if r.Tenant == "" {
-		return nil, fmt.Errorf("record of %s without a tenant", r.CallID)
-	}
-	r.State = state
-	text, err := json.Marshal(r)
+// ask says what is known of a call elsewhere than in this process's memory:
+// in the journals of others, then in SQLite (a fold moves records that way).
+func (s *Store) ask(ctx context.Context, own string, id key) (state, error) {
+	entries, err := s.trail.folder.pending(own)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	if err := within(text); err != nil {
-		return nil, err
+	had := none
+	for _, e := range entries {
+		if e.call == id.call && e.tenant == id.tenant {
+			had = max(had, e.state)
+		}
 	}
-	return []any{
-		r.CallID, r.Tenant, state == audit.StateFinal, r.Time.UnixNano(), r.Agent, r.Server, r.Tool, r.Run,
-		string(r.Outcome), string(text),
-	}, nil
+	var ended bool
+	err = s.reads.QueryRowContext(ctx, `SELECT final FROM audit WHERE call_id = ? AND tenant = ?`, id.call, id.tenant).Scan(&ended)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return had, nil
+	case err != nil:
+		return none, err
+	case ended:
+		return final, nil
+	}
+	return max(had, intent), nil
 }

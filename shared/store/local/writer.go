@@ -60,6 +60,7 @@ type writer struct {
 	once     sync.Once
 	closing  chan struct{}
 	ended    chan struct{}
+	last     error // of the last fold; set before ended
 }
 
 // openWriter opens the file and makes its tables; run begins the work.
@@ -149,7 +150,7 @@ func (w *writer) close() (err error) {
 	w.once.Do(func() {
 		close(w.closing)
 		<-w.ended
-		err = w.disconnect()
+		err = errors.Join(w.last, w.disconnect())
 	})
 	return err
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -12,6 +14,8 @@ import (
 	"time"
 
 	"mcprelay/shared/audit"
+	"mcprelay/shared/registry"
+	"mcprelay/shared/session"
 	"mcprelay/shared/store/local"
 )
 
@@ -63,11 +67,38 @@ func cleaned(t *testing.T, s *local.Store) {
 	}
 }
 
+// write writes the i-th of a test's items: every other one is durable.
+func write(s *local.Store, i int) error {
+	if i%2 == 0 {
+		return put(s, i)
+	}
+	_, err := s.Save(context.Background(), session.Key(fmt.Sprint("S#", i)), expired(time.Now().Add(time.Hour)))
+	return err
+}
+
+// put writes the i-th document.
+func put(s *local.Store, i int) error {
+	_, err := s.PutDocument(context.Background(), "acme", registry.Document{
+		Kind: registry.KindServer, Name: fmt.Sprint("s", i), Body: json.RawMessage(`{}`),
+	})
+	return err
+}
+
+// documents counts the documents that a store has.
+func documents(t *testing.T, s *local.Store) int {
+	t.Helper()
+	all, err := s.Documents(t.Context(), "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}
+
 func TestRequestsThatWaitShareOneTransaction(t *testing.T) {
 	const writers = 50
 	dir := t.TempDir()
 	s := open(t, dir)
-	if err := s.Final(t.Context(), record("acme")); err != nil {
+	if err := put(s, writers); err != nil {
 		t.Fatal(err)
 	}
 	before := commits(t, dir)
@@ -75,11 +106,7 @@ func TestRequestsThatWaitShareOneTransaction(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range writers {
 		wg.Go(func() {
-			write := s.Intent
-			if i%2 == 0 {
-				write = s.Final
-			}
-			if err := write(context.Background(), record("acme")); err != nil {
+			if err := write(s, i); err != nil {
 				t.Error(err)
 			}
 		})
@@ -90,27 +117,20 @@ func TestRequestsThatWaitShareOneTransaction(t *testing.T) {
 	if got := commits(t, dir) - before; got != 1 {
 		t.Errorf("%d writes took %d transactions, want 1", writers, got)
 	}
-	got, _, err := s.Audit(t.Context(), audit.Filter{Limit: 1000})
-	if err != nil || len(got) != writers+1 {
-		t.Errorf("got %d records and %v, want %d", len(got), err, writers+1)
+	if got := documents(t, s); got != writers/2+1 {
+		t.Errorf("got %d documents, want %d", got, writers/2+1)
 	}
 }
 
-func TestIntentsWaitForTheDiskAndFinalsDoNot(t *testing.T) {
+func TestDocumentsWaitForTheDiskAndSessionsDoNot(t *testing.T) {
 	s := open(t, t.TempDir())
 	cleaned(t, s)
-	for range 2 {
-		for _, tt := range []struct {
-			name  string
-			write func(context.Context, audit.Record) error
-			full  bool
-		}{{"intent", s.Intent, true}, {"final", s.Final, false}} {
-			if err := tt.write(t.Context(), record("acme")); err != nil {
-				t.Fatal(err)
-			}
-			if s.Full() != tt.full {
-				t.Errorf("%s: full synchronisation %v, want %v", tt.name, s.Full(), tt.full)
-			}
+	for i := range 4 {
+		if err := write(s, i); err != nil {
+			t.Fatal(err)
+		}
+		if want := i%2 == 0; s.Full() != want {
+			t.Errorf("write %d: full synchronisation %v, want %v", i, s.Full(), want)
 		}
 	}
 	for durable, want := range map[bool]int{true: 2, false: 1} {
@@ -139,7 +159,7 @@ func TestOneFailureDoesNotFailItsBatch(t *testing.T) {
 				})
 				return
 			}
-			errs[i] = s.Intent(context.Background(), record("acme"))
+			errs[i] = put(s, i)
 		})
 	}
 	s.AwaitQueue(len(errs))
@@ -150,9 +170,8 @@ func TestOneFailureDoesNotFailItsBatch(t *testing.T) {
 			t.Errorf("request %d: got %v", i, err)
 		}
 	}
-	got, _, err := s.Audit(t.Context(), audit.Filter{})
-	if err != nil || len(got) != len(errs)-1 {
-		t.Errorf("got %d records and %v, want %d", len(got), err, len(errs)-1)
+	if got := documents(t, s); got != len(errs)-1 {
+		t.Errorf("got %d documents, want %d", got, len(errs)-1)
 	}
 }
 
@@ -161,19 +180,21 @@ func TestRequestWhoseCallerIsGoneIsNotCarriedOut(t *testing.T) {
 	release := stall(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := make(chan error)
-	go func() { gone <- s.Intent(ctx, record("acme")) }()
+	go func() {
+		_, err := s.Save(ctx, "S#gone", expired(time.Now().Add(time.Hour)))
+		gone <- err
+	}()
 	s.AwaitQueue(1)
 	cancel()
 	if err := <-gone; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v at once", err, context.Canceled)
 	}
 	release()
-	if err := s.Final(t.Context(), record("acme")); err != nil {
+	if err := put(s, 1); err != nil {
 		t.Error(err)
 	}
-	got, _, err := s.Audit(t.Context(), audit.Filter{})
-	if err != nil || len(got) != 1 {
-		t.Errorf("got %d records and %v, want the one that somebody waited for", len(got), err)
+	if got, err := s.Load(t.Context(), "S#gone"); err != nil || got.SessionID != "" {
+		t.Errorf("got %+v and %v, want no state that nobody waited for", got, err)
 	}
 }
 
@@ -184,17 +205,18 @@ func TestALoneWriteWaitsForAnotherProcessUntilItsDeadline(t *testing.T) {
 	s := open(t, dir)
 	cleaned(t, s)
 	other := raw(t, dir)
-	for range 2 {
+	for i := range 2 {
 		if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		if err := s.Final(ctx, record("acme")); !errors.Is(err, context.DeadlineExceeded) {
+		_, err := s.Save(ctx, "S#late", expired(time.Now().Add(time.Hour)))
+		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
 		}
 		cancel()
 		written := make(chan error)
-		go func() { written <- s.Final(context.Background(), record("umbra")) }()
+		go func() { written <- put(s, i) }()
 		if _, err := other.ExecContext(t.Context(), "COMMIT"); err != nil {
 			t.Fatal(err)
 		}
@@ -212,9 +234,9 @@ func TestCloseCarriesOutWhatIsQueued(t *testing.T) {
 	}
 	release := stall(t, s)
 	var wg sync.WaitGroup
-	for range 20 {
+	for i := range 20 {
 		wg.Go(func() {
-			if err := s.Intent(context.Background(), record("acme")); err != nil {
+			if err := put(s, i); err != nil {
 				t.Error(err)
 			}
 		})
@@ -227,9 +249,8 @@ func TestCloseCarriesOutWhatIsQueued(t *testing.T) {
 		t.Error(err)
 	}
 	wg.Wait()
-	got, _, err := open(t, dir).Audit(t.Context(), audit.Filter{})
-	if err != nil || len(got) != 20 {
-		t.Errorf("got %d records and %v, want 20", len(got), err)
+	if got := documents(t, open(t, dir)); got != 20 {
+		t.Errorf("got %d documents, want 20", got)
 	}
 }
 
@@ -243,8 +264,14 @@ func TestClosedStoreRefuses(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := s.Intent(t.Context(), record("acme")); !errors.Is(err, local.ErrClosed) {
-		t.Errorf("Intent: got %v, want %v", err, local.ErrClosed)
+	for name, write := range map[string]func() error{
+		"Intent":      func() error { return s.Intent(t.Context(), record("acme")) },
+		"Final":       func() error { return s.Final(t.Context(), record("acme")) },
+		"PutDocument": func() error { return put(s, 1) },
+	} {
+		if err := write(); !errors.Is(err, local.ErrClosed) {
+			t.Errorf("%s: got %v, want %v", name, err, local.ErrClosed)
+		}
 	}
 	if _, _, err := s.Audit(t.Context(), audit.Filter{}); err == nil {
 		t.Error("Audit: got no error")
@@ -321,6 +348,9 @@ func TestExpiredRowsAreDeletedWhenTheFolderIsOpened(t *testing.T) {
 	}
 	s = open(t, dir)
 	if err := s.Final(t.Context(), record("acme")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Fold(); err != nil {
 		t.Fatal(err)
 	}
 	cleaned(t, s)

@@ -1,0 +1,139 @@
+package local
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"mcprelay/shared/audit"
+)
+
+// state is how far a call's record has come. A frame says which of the two
+// last ones it holds; these are numbers of the format.
+type state uint8
+
+const (
+	none state = iota
+	intent
+	final
+)
+
+// A journal holds records as frames, each
+//
+//	checksum  4 bytes: CRC-32C of all that follows
+//	length    4 bytes: of the payload
+//	sequence  8 bytes: one more than the frame before
+//	payload   state (1), time (8), seven texts (each a varint length and its
+//	          bytes), and the record's JSON to the end
+//
+// in little endian. Frames that an earlier use of the same place left behind
+// are told apart by their sequence, which begins at random: a caller who could
+// guess it could hide a whole frame in a name that is recorded.
+const (
+	headSize = 16
+	// maxPayload is twice an item, since every text stands in the JSON as
+	// well, and what stands beside them.
+	maxPayload = 2*MaxItem + 1 + 8 + texts*binary.MaxVarintLen32
+	texts      = 7
+)
+
+// castagnoli is the polynomial for which processors have an instruction.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// errNewer says that a whole frame is not understood.
+var errNewer = errors.New("it was written by a newer relay")
+
+// entry is a record as it is kept: the columns of its row and its JSON.
+type entry struct {
+	state                                           state
+	time                                            int64 // nanoseconds since 1970
+	call, tenant, agent, server, tool, run, outcome string
+	record                                          string
+}
+
+// appendFrame appends the frame of a record to b; its head is filled in by
+// [seal].
+func appendFrame(b []byte, as state, r *audit.Record) ([]byte, error) {
+	b = append(b, make([]byte, headSize)...)
+	b = append(b, byte(as))
+	b = binary.LittleEndian.AppendUint64(b, uint64(r.Time.UnixNano()))
+	for _, text := range [texts]string{r.CallID, r.Tenant, r.Agent, r.Server, r.Tool, r.Run, string(r.Outcome)} {
+		b = binary.AppendUvarint(b, uint64(len(text)))
+		b = append(b, text...)
+	}
+	begins := len(b)
+	b, err := appendRecord(b, r)
+	if err != nil {
+		return nil, err
+	}
+	return b, within(b[begins:])
+}
+
+// seal fills in the head of a frame.
+func seal(frame []byte, sequence uint64) {
+	binary.LittleEndian.PutUint32(frame[4:], uint32(len(frame)-headSize))
+	binary.LittleEndian.PutUint64(frame[8:], sequence)
+	binary.LittleEndian.PutUint32(frame, crc32.Checksum(frame[4:], castagnoli))
+}
+
+// scan gives each record of a run of frames, and ends without an error where
+// the next frame is not whole. It never gives a record of which a byte is not
+// as it was written.
+func scan(source io.Reader, each func(sequence uint64, e entry)) error {
+	r := bufio.NewReaderSize(source, 64<<10)
+	next, first := uint64(0), true
+	for {
+		head, err := r.Peek(headSize)
+		if err != nil {
+			return unlessEnd(err)
+		}
+		length, sequence := binary.LittleEndian.Uint32(head[4:]), binary.LittleEndian.Uint64(head[8:])
+		if length == 0 || length > maxPayload || !first && sequence != next {
+			return nil
+		}
+		frame := make([]byte, headSize+length)
+		if _, err := io.ReadFull(r, frame); err != nil {
+			return unlessEnd(err)
+		}
+		if crc32.Checksum(frame[4:], castagnoli) != binary.LittleEndian.Uint32(frame) {
+			return nil
+		}
+		e, ok := parse(string(frame[headSize:]))
+		if !ok {
+			return errNewer
+		}
+		each(sequence, e)
+		next, first = sequence+1, false
+	}
+}
+
+// unlessEnd is an error of reading, other than that there is no more.
+func unlessEnd(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return fmt.Errorf("reading a journal: %w", err)
+}
+
+// parse reads a payload.
+func parse(payload string) (e entry, ok bool) {
+	const fixed = 1 + 8
+	if len(payload) < fixed {
+		return e, false
+	}
+	e.state = state(payload[0])
+	e.time = int64(binary.LittleEndian.Uint64([]byte(payload[1:fixed])))
+	rest := payload[fixed:]
+	for _, text := range [texts]*string{&e.call, &e.tenant, &e.agent, &e.server, &e.tool, &e.run, &e.outcome} {
+		length, n := binary.Uvarint([]byte(rest[:min(len(rest), binary.MaxVarintLen32)]))
+		if n <= 0 || length > uint64(len(rest)-n) {
+			return e, false
+		}
+		*text, rest = rest[n:n+int(length)], rest[n+int(length):]
+	}
+	e.record = rest
+	return e, e.state == intent || e.state == final
+}
