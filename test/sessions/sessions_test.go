@@ -13,7 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+
 	"mcprelay/shared/audit"
+	"mcprelay/shared/call"
 	"mcprelay/shared/session"
 	"mcprelay/shared/store/dynamo"
 	"mcprelay/shared/store/local"
@@ -38,6 +42,7 @@ type sharing struct {
 	program func(t *testing.T) string
 	args    func(config string) []string
 	store   func(t *testing.T) store
+	drop    func(t *testing.T) // takes the store of sessions away
 }
 
 func TestProcessesThatOpenOneSessionAtOnceShareIt(t *testing.T) {
@@ -49,18 +54,41 @@ func TestProcessesThatOpenOneSessionAtOnceShareIt(t *testing.T) {
 			program := with.program(t)
 			run(t, program, with.args(config), 0, processes)
 			want := tally{opened: processes, ended: processes - 1, live: 1, calls: processes, distinct: processes}
-			if got := u.tally(); got != want {
-				t.Fatalf("the server saw %+v, want %+v", got, want)
-			}
+			wantTally(t, "at once", u, want)
 			run(t, program, with.args(config), processes, later)
 			want.calls, want.distinct = processes+later, processes+later
-			if got := u.tally(); got != want {
-				t.Errorf("later the server saw %+v, want %+v: nobody opens or ends", got, want)
-			}
+			wantTally(t, "once it is open", u, want)
 			s := with.store(t)
 			wantStored(t, s, u)
-			wantTrail(t, s)
+			wantTrail(t, s, map[string]int{"new 1": 1, "reused 1": processes + later - 1})
+
+			// The server loses the session, and all meet again (SECURITY 5.3, row 42).
+			u.lose()
+			run(t, program, with.args(config), processes+later, processes)
+			want.calls, want.distinct = 2*processes+later, 2*processes+later
+			want.opened, want.ended, want.lost = 2*processes, 2*(processes-1), processes
+			wantTally(t, "once it is lost", u, want)
+			wantStored(t, s, u)
+			wantTrail(t, s, map[string]int{"new 1": 1, "reused 1": processes + later - 1, "renewed 2": 1, "reused 2": processes - 1})
 		})
+	}
+}
+
+// Neither reading nor keeping a session is worth a call (SECURITY 5.3, row 43).
+func TestACallIsAnsweredWithoutTheStoreOfSessions(t *testing.T) {
+	with := overDynamoDB(t)
+	with.drop(t)
+	u := startUpstream(t, 1)
+	run(t, with.program(t), with.args(writeConfig(t, u.url)), 0, 1)
+	wantTally(t, "without a store", u, tally{opened: 1, live: 1, calls: 1, distinct: 1})
+	wantTrail(t, with.store(t), map[string]int{"unsaved 1": 1})
+}
+
+// wantTally stops where the server saw something else.
+func wantTally(t *testing.T, when string, u *upstream, want tally) {
+	t.Helper()
+	if got := u.tally(); got != want {
+		t.Fatalf("%s: the server saw %+v, want %+v", when, got, want)
 	}
 }
 
@@ -84,19 +112,22 @@ func wantStored(t *testing.T, s store, u *upstream) {
 }
 
 // wantTrail wants every call answered, each on record with how it came by its
-// session.
-func wantTrail(t *testing.T, s store) {
+// session and how often it was sent.
+func wantTrail(t *testing.T, s store, want map[string]int) {
 	t.Helper()
 	records, _, err := s.Audit(t.Context(), audit.Filter{Tenant: "acme", Since: time.Now().Add(-time.Hour), Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ways := map[string]int{}
+	got := map[string]int{}
 	for _, r := range records {
-		ways[fmt.Sprint(r.State, " ", r.Outcome, " ", r.Session, " ", r.Posts)]++
+		if r.State != audit.StateFinal || r.Outcome != call.Answered {
+			t.Errorf("call %s is recorded as %s %s", r.CallID, r.State, r.Outcome)
+		}
+		got[fmt.Sprint(r.Session, " ", r.Posts)]++
 	}
-	if ways["final answered new 1"] != 1 || ways["final answered reused 1"] != processes+later-1 || len(ways) != 2 {
-		t.Errorf("the trail has %v, want one that opened the session and %d that used it", ways, processes+later-1)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("sessions and posts of calls (-want +got):\n%s", diff)
 	}
 }
 
@@ -127,6 +158,12 @@ func overDynamoDB(t *testing.T) sharing {
 		},
 		store: func(*testing.T) store {
 			return dynamo.New(dynamo.Config{DynamoDB: db, State: prefix + dynamo.State, Audit: prefix + dynamo.Audit})
+		},
+		drop: func(t *testing.T) {
+			name := prefix + dynamo.State
+			if _, err := db.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
+				t.Fatal(err)
+			}
 		},
 	}
 }

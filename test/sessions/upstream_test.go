@@ -18,14 +18,15 @@ type upstream struct {
 	// gather is how many initialize requests are waited for before the first
 	// is answered, so that all who open a session do so at once.
 	gather int
-	met    chan struct{} // closed when they are there
 
-	mu     sync.Mutex
-	opened []string       // session ids
-	live   map[string]int // session ids, with the calls they had
-	ended  []string
-	calls  map[string]int // by their argument
-	lost   int            // requests of a session that is none
+	mu      sync.Mutex
+	met     chan struct{} // closed when they are there
+	waiting int
+	opened  []string       // session ids
+	live    map[string]int // session ids, with the calls they had
+	ended   []string
+	calls   map[string]int // by their argument
+	lost    int            // requests of a session that is none
 }
 
 func startUpstream(t *testing.T, gather int) *upstream {
@@ -83,12 +84,13 @@ func (u *upstream) open(w http.ResponseWriter, r *http.Request, request json.Raw
 	id := fmt.Sprintf("session-%d", len(u.opened)+1)
 	u.opened = append(u.opened, id)
 	u.live[id] = 0
-	if len(u.opened) == u.gather {
-		close(u.met)
+	met := u.met
+	if u.waiting++; u.waiting == u.gather {
+		close(met)
 	}
 	u.mu.Unlock()
 	select {
-	case <-u.met:
+	case <-met:
 	case <-r.Context().Done():
 		return
 	}
@@ -133,6 +135,15 @@ func (u *upstream) hold(id string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.live[id] = 0
+}
+
+// lose forgets all sessions, as a server does that starts anew, and waits for
+// as many openings again.
+func (u *upstream) lose() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	clear(u.live)
+	u.met, u.waiting = make(chan struct{}), 0
 }
 
 // closed are the sessions that were ended, sorted.
