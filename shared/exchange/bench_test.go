@@ -120,9 +120,9 @@ func TestWarmCallAllocatesLittle(t *testing.T) {
 		head, body string
 		most       float64
 	}{
-		"modern": {session.Modern, quietHead, quietBody, 40},
-		"legacy": {session.Legacy, quietHead, quietBody, 40},
-		"stream": {session.Modern, quietStream, "event: message\ndata: " + quietBody + "\n\n", 60},
+		"modern": {session.Modern, quietHead, quietBody, 28},
+		"legacy": {session.Legacy, quietHead, quietBody, 28},
+		"stream": {session.Modern, quietStream, "event: message\ndata: " + quietBody + "\n\n", 44},
 	} {
 		x, r := warm(t, tc.era, false, tc.head, tc.body)
 		got := testing.AllocsPerRun(200, func() {

@@ -2,6 +2,7 @@ package exchange_test
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -83,4 +84,25 @@ func TestTraceparentReachesTheServer(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzTraceparent checks that what is accepted may be written into JSON as it
+// is, and begins with the four fields.
+func FuzzTraceparent(f *testing.F) {
+	for _, s := range []string{trace, "01" + trace[2:] + "-x", "ff" + trace[2:], trace[:54], ""} {
+		f.Add(s)
+	}
+	shape := regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]*)?$`)
+	f.Fuzz(func(t *testing.T, s string) {
+		if !exchange.Traceparent(s) {
+			return
+		}
+		var back string
+		if err := json.Unmarshal([]byte(`"`+s+`"`), &back); err != nil || back != s {
+			t.Fatalf("%q comes back as %q, %v", s, back, err)
+		}
+		if !shape.MatchString(s) || strings.HasPrefix(s, "00") && len(s) != len(trace) {
+			t.Fatalf("%q is accepted", s)
+		}
+	})
 }

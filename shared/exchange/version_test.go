@@ -97,6 +97,20 @@ func TestLegacyVersionThatIsRefusedIsNegotiatedAgain(t *testing.T) {
 	}
 }
 
+// TestServerWithoutSessionsNegotiatesAgain: what was lost and what is opened
+// look the same.
+func TestServerWithoutSessionsNegotiatesAgain(t *testing.T) {
+	p := handshakePeer(t, handshake{
+		"initialize": saysJSON(200, `{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-11-25"}}`),
+		"tools/call": refusing(1, refusals["no list"].answer),
+	})
+	s := newStore()
+	reply, err := process(t, s).Call(t.Context(), request(t, p.url))
+	if err != nil || reply.Facts.Posts != 2 || reply.Facts.Session != exchange.SessionNone || p.posts("initialize") != 2 {
+		t.Errorf("got %v, %+v, %v", err, reply.Facts, p.methods())
+	}
+}
+
 func TestVersionThatIsAlwaysRefusedFailsFast(t *testing.T) {
 	for name, tc := range refusals {
 		t.Run(name, func(t *testing.T) {
