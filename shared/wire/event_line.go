@@ -8,37 +8,32 @@ import (
 // maxEmptyReads is how often a source may give nothing without an error.
 const maxEmptyReads = 100
 
-// readLine gives the next line without its end; owned says that it is no part
-// of the reader's buffer. The last line may lack an end. After it, and at a
-// bound, the error repeats.
-func (r *EventReader) readLine() (line []byte, owned bool, err error) {
+// readLine gives the place of the next line in the buffer, without its end.
+// The last line may lack an end. After it, and at a bound, the error repeats.
+func (r *EventReader) readLine() (from, to int, err error) {
 	for {
-		if r.afterCR && len(r.unread) > 0 {
+		if r.afterCR && r.next < len(r.buf) {
 			r.afterCR = false
-			if r.unread[0] == '\n' && !r.consume(1) {
-				return nil, false, r.broken
+			if r.buf[r.next] == '\n' && !r.consume(1) {
+				return 0, 0, r.broken
 			}
 		}
-		if end := lineEnd(r.unread); end >= 0 {
-			part := r.unread[:end]
-			r.afterCR = r.unread[end] == '\r'
-			if !r.consume(end + 1) {
-				return nil, false, r.broken
-			}
-			line, owned = r.join(part)
-			return r.withoutMark(line), owned, nil
+		unread := r.buf[r.next:]
+		if end := lineEnd(unread[r.looked:]); end >= 0 {
+			end += r.looked
+			r.afterCR = unread[end] == '\r'
+			return r.line(end, end+1)
 		}
-		part := r.unread
-		if !r.consume(len(part)) {
-			return nil, false, r.broken
+		r.looked = len(unread)
+		if int64(len(unread)) > r.left {
+			r.broken = ErrTooLarge
+			return 0, 0, r.broken
 		}
-		r.line = append(r.line, part...)
 		if err := r.fill(); err != nil {
-			if err == io.EOF && len(r.line) > 0 {
-				line, owned = r.join(nil)
-				return r.withoutMark(line), owned, nil
+			if err == io.EOF && len(unread) > 0 {
+				return r.line(len(unread), len(unread))
 			}
-			return nil, false, err
+			return 0, 0, err
 		}
 	}
 }
@@ -56,50 +51,45 @@ func lineEnd(b []byte) int {
 	return end
 }
 
-// join gives the line that ends with part, as memory that the caller may keep
-// where it spans chunks.
-func (r *EventReader) join(part []byte) (line []byte, owned bool) {
-	if len(r.line) == 0 {
-		return part, false
-	}
-	line = append(r.line, part...)
-	r.line = nil
-	return line, true
-}
+// mark is the byte order mark that the first line may begin with.
+const mark = "\ufeff"
 
-// withoutMark drops the byte order mark that the first line may begin with.
-func (r *EventReader) withoutMark(line []byte) []byte {
-	if r.begun {
-		return line
+// line consumes size unread bytes, of which the first length are a line.
+func (r *EventReader) line(length, size int) (from, to int, err error) {
+	from = r.next
+	to = from + length
+	if !r.consume(size) {
+		return 0, 0, r.broken
+	}
+	if !r.begun && bytes.HasPrefix(r.buf[from:to], []byte(mark)) {
+		from += len(mark)
 	}
 	r.begun = true
-	return bytes.TrimPrefix(line, []byte("\ufeff"))
+	return from, to, nil
 }
 
 // consume moves past n unread bytes, or reports that the bound is reached.
-// Only what is consumed counts, so the same stream meets its bound at the same
-// place however it is cut into chunks.
+// Only whole lines count, so the same stream meets its bound at the same place
+// however it is cut into chunks.
 func (r *EventReader) consume(n int) bool {
 	if int64(n) > r.left {
 		r.broken = ErrTooLarge
 		return false
 	}
 	r.left -= int64(n)
-	r.unread = r.unread[n:]
+	r.next, r.looked = r.next+n, 0
 	return true
 }
 
-// fill reads the next chunk.
+// fill reads on behind what is unread.
 func (r *EventReader) fill() error {
 	if r.ended != nil {
 		return r.ended
 	}
-	if r.buf == nil {
-		r.buf = make([]byte, eventChunk)
-	}
+	r.room()
 	for range maxEmptyReads {
-		n, err := r.source.Read(r.buf)
-		r.unread, r.ended = r.buf[:n], err
+		n, err := r.source.Read(r.buf[len(r.buf):cap(r.buf)])
+		r.buf, r.ended = r.buf[:len(r.buf)+n], err
 		if n > 0 {
 			return nil
 		}
@@ -109,4 +99,35 @@ func (r *EventReader) fill() error {
 	}
 	r.ended = io.ErrNoProgress
 	return r.ended
+}
+
+// room makes room for reading: that of what was consumed and is not data of
+// the event, or new memory, never much more than may still come.
+func (r *EventReader) room() {
+	keep := r.next
+	if r.hasData {
+		keep = r.from
+	}
+	kept := len(r.buf) - keep
+	switch {
+	case r.memory == nil:
+		r.memory = memories().Get().(*memory)
+		r.buf = r.memory.bytes
+	case kept == 0:
+		r.buf = r.buf[:0]
+	case len(r.buf) < cap(r.buf):
+		return
+	case kept <= cap(r.buf)/2:
+		r.buf = r.buf[:copy(r.buf, r.buf[keep:])]
+	default:
+		size := int64(cap(r.buf)) * eventGrowth
+		if most := int64(kept) + r.left; size > most {
+			size = max(most, int64(cap(r.buf))) + 1
+		}
+		r.buf = append(make([]byte, 0, size), r.buf[keep:]...)
+	}
+	r.next -= keep
+	if r.hasData {
+		r.from, r.to = r.from-keep, r.to-keep
+	}
 }

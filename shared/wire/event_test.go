@@ -1,10 +1,8 @@
 package wire_test
 
 import (
-	"bytes"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -251,55 +249,5 @@ func TestBoundOfEventsIsExact(t *testing.T) {
 	}
 	if _, err := events(strings.NewReader("\n"), wire.EventLimits{}); err != wire.ErrTooLarge {
 		t.Errorf("zero limits: %v", err)
-	}
-}
-
-// chunked gives data in chunks whose sizes are drawn from seed.
-func chunked(data []byte, seed uint64) io.Reader {
-	random := rand.New(rand.NewPCG(seed, 1))
-	return readerFunc(func(p []byte) (int, error) {
-		if len(data) == 0 {
-			return 0, io.EOF
-		}
-		n := copy(p, data[:1+random.IntN(min(len(data), 12))])
-		data = data[n:]
-		return n, nil
-	})
-}
-
-// FuzzEventReader checks that a stream means the same however it is cut.
-func FuzzEventReader(f *testing.F) {
-	f.Add([]byte("event: message\ndata: {}\n\n"), uint64(1), uint16(100), uint8(5))
-	f.Add([]byte("\ufeffdata: 1\r\ndata: 2\r\n\r\n"), uint64(2), uint16(100), uint8(5))
-	f.Add([]byte("data: 1\r\rdata: 2\r\r: x"), uint64(3), uint16(9), uint8(5))
-	f.Add([]byte("id: 0\nretry: 3\ndata:\n\ndata\n"), uint64(4), uint16(100), uint8(1))
-	f.Fuzz(func(t *testing.T, stream []byte, seed uint64, size uint16, count uint8) {
-		limits := wire.EventLimits{Bytes: int64(size), Events: int(count)}
-		whole, wholeErr := events(bytes.NewReader(stream), limits)
-		parts, partsErr := events(chunked(stream, seed), limits)
-		if diff := cmp.Diff(whole, parts); diff != "" || wholeErr != partsErr {
-			t.Fatalf("whole %v, in parts %v (-whole +parts):\n%s", wholeErr, partsErr, diff)
-		}
-		total := 0
-		for _, event := range whole {
-			total += len(event.Data)
-			if len(event.Data) == 0 || event.Type == "" || strings.ContainsAny(event.ID, "\x00\r\n") || bytes.ContainsRune(event.Data, '\r') {
-				t.Fatalf("event %+v", event)
-			}
-		}
-		if total > len(stream) || total > int(size) || len(whole) > int(count) {
-			t.Fatalf("%d bytes in %d events out of %d bytes", total, len(whole), len(stream))
-		}
-	})
-}
-
-func BenchmarkEventReader(b *testing.B) {
-	stream := []byte("event: message\ndata: " + answer(`{"content":[{"type":"text","text":"`+strings.Repeat("row ", 50)+`"}]}`) + "\n\n")
-	b.SetBytes(int64(len(stream)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := wire.NewEventReader(bytes.NewReader(stream), wide).Next(); err != nil {
-			b.Fatal(err)
-		}
 	}
 }
