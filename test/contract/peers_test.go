@@ -68,7 +68,8 @@ func openLocal(t testing.TB, dir string) *local.Store {
 	return s
 }
 
-// lockedLocal is a store whose file somebody else keeps locked.
+// lockedLocal is a store whose file somebody else keeps locked, and whose
+// journal is full: until then it takes records.
 func lockedLocal(t testing.TB) store {
 	t.Helper()
 	dir := t.TempDir()
@@ -88,7 +89,26 @@ func lockedLocal(t testing.TB) store {
 		_ = conn.Close()
 		_ = db.Close()
 	})
+	for _, size := range []int{345 << 10, 4 << 10, 0} {
+		fillJournal(t, s, size)
+	}
 	return s
+}
+
+// fillJournal writes records of a size until there is no room for another.
+func fillJournal(t testing.TB, s store, size int) {
+	t.Helper()
+	for range 1000 {
+		r := intent(newTenant(), now())
+		r.Detail = strings.Repeat("x", size)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		err := s.Intent(ctx, r) // the shortest that there are
+		cancel()
+		if err != nil {
+			return
+		}
+	}
+	t.Fatal("the journal takes records without end")
 }
 
 // remote fills in what the two emulators have in common. The tables are made
