@@ -84,26 +84,35 @@ func (c *child) ask(ctx context.Context, r *Request, f *Facts, m *message) (wire
 	return x.answer, failed
 }
 
-// hold goes on until the request is written and answered, or fails.
+// hold goes on until the request is written and answered, or fails. An answer
+// may be there before the writer has said that it is done.
 func (x *conversation) hold(ctx context.Context) *failure {
 	for answered := false; !answered || x.writing != nil; {
 		select {
-		case x.out = <-x.writing:
-			x.writing = nil
-			if x.out.err != nil {
-				return x.ended()
-			}
 		case h := <-x.w.in:
 			done, failed := x.hear(h)
 			if failed != nil {
 				return failed
 			}
 			answered = answered || done
+			continue
+		case x.out = <-x.writing:
+			if x.writing = nil; x.out.err == nil {
+				continue
+			}
 		case <-x.c.gone:
-			return x.ended()
 		case <-ctx.Done():
+		}
+		switch {
+		case answered:
+			if x.written(true) < len(x.line) {
+				x.c.halt() // nothing it is sent from here on could be read
+			}
+			return nil
+		case ctx.Err() != nil && x.out.err == nil:
 			return x.overdue(ctx)
 		}
+		return x.ended()
 	}
 	return nil
 }

@@ -82,7 +82,9 @@ func scripted(s script, env ...string) stdio.Spec {
 	if err != nil {
 		panic(err)
 	}
-	return stdio.Spec{Command: exe, Env: append([]string{envRole + "=server", envScript + "=" + string(text)}, env...), Backoff: time.Millisecond}
+	// The race detector would have each child sleep for a second when it ends.
+	env = append([]string{envRole + "=server", envScript + "=" + string(text), "GORACE=atexit_sleep_ms=0"}, env...)
+	return stdio.Spec{Command: exe, Env: env, Backoff: time.Millisecond}
 }
 
 // ask is a request for a tool.
@@ -125,6 +127,30 @@ func want(t testing.TB, got *call.Refusal, reason call.Reason, impact call.Impac
 	t.Helper()
 	if got.Reason != reason || got.MayHaveRun() != impact {
 		t.Errorf("got %v with effect %s, want %s with effect %s", got, got.MayHaveRun(), reason, impact)
+	}
+}
+
+// hold makes a call that the server has and does not answer. What it gives back
+// ends it on the caller's side and gives its refusal.
+func hold(t testing.TB, p *stdio.Pool, r stdio.Request) (leave func() *call.Refusal) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(within(t))
+	has := make(chan struct{})
+	r.Meta = json.RawMessage(`{"progressToken":"held"}`)
+	r.Progress = func(json.RawMessage) { close(has) }
+	done := make(chan error, 1)
+	go func() {
+		_, err := p.Call(ctx, r)
+		done <- err
+	}()
+	select {
+	case <-has:
+	case err := <-done:
+		t.Fatalf("%s: %v", r.Tool, err)
+	}
+	return func() *call.Refusal {
+		cancel()
+		return refusalOf(t, <-done)
 	}
 }
 
@@ -183,6 +209,16 @@ func alive(pid int) bool {
 func dies(t testing.TB, pid int) {
 	t.Helper()
 	until(t, fmt.Sprintf("process %d to end", pid), func() bool { return !alive(pid) })
+}
+
+// reaped waits until a child has ended with all its threads: the files of one
+// that is ending are still open.
+func reaped(t testing.TB, pid int) {
+	t.Helper()
+	until(t, fmt.Sprintf("process %d to be waited for", pid), func() bool {
+		_, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
+		return err != nil
+	})
 }
 
 // until waits for something that nothing tells of.

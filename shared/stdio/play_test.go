@@ -243,11 +243,20 @@ func (p *player) call(m *incoming) bool {
 	case "crash":
 		p.exit(n)
 		return false
+	case "last": // words
+		p.result(m, `{"content":[],"text":"goodbye"}`)
+		p.exit(0)
+		return false
 	case "stuck":
+		p.progress(m)
 		return p.stick()
+	case "doze": // for so many milliseconds
+		// arch:allow sleeps: it is played in a bubble, whose clock costs no time
+		time.Sleep(time.Duration(n) * time.Millisecond)
+		return p.result(m, `{"content":[]}`)
 	case "hold":
 		p.held = append(p.held, m.ID)
-		return true
+		return p.progress(m)
 	case "release": // answers what was held, then this
 		for _, id := range p.held {
 			p.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"late":true}}`, id)
@@ -263,6 +272,11 @@ func (p *player) call(m *incoming) bool {
 			p.say(`{"jsonrpc":"2.0","method":"notifications/message","params":{}}`)
 		}
 		return p.result(m, `{"content":[]}`)
+	case "chatter": // goes on after its answer
+		p.result(m, `{"content":[]}`)
+		for p.say(`{"jsonrpc":"2.0","method":"notifications/message","params":{}}`) {
+		}
+		return false
 	case "large":
 		return p.result(m, `{"content":[],"text":"`+strings.Repeat("x", n)+`"}`)
 	case "endless":
@@ -285,12 +299,21 @@ func (p *player) call(m *incoming) bool {
 		return true
 	case "descendant":
 		return p.descendant(m)
-	case "shut": // stops reading, but lives
+	case "shut": // closes its stdin, but lives
 		_ = os.Stdin.Close()
+		p.result(m, `{"content":[]}`)
+		return p.stick()
+	case "deaf": // reads no more, but lives
 		p.result(m, `{"content":[]}`)
 		return p.stick()
 	}
 	return p.fail(m, -32602, `{"tool":9007199254740993}`)
+}
+
+// progress tells a request that asked for it that the server has it.
+func (p *player) progress(m *incoming) bool {
+	token, ok := m.Params.Meta["progressToken"]
+	return !ok || p.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":0}}`, token)
 }
 
 // facts says what the child sees of the world.

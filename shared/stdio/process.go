@@ -54,6 +54,7 @@ func (p *Pool) spawn(s *Spec) (*process, *failure) {
 	cmd.Dir = dir
 	cmd.Env = append([]string{}, s.Env...) // not nil, which would mean the relay's own
 	cmd.SysProcAttr = attributes()
+	keepFiles()
 	started, err := p.launch(cmd)
 	if err != nil {
 		_ = os.Remove(dir)

@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"math"
 	"os/exec"
 	"syscall"
 
@@ -11,6 +12,13 @@ import (
 // kill it when the relay dies in whatever way.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// keepFiles keeps from children the open files that the relay itself was
+// started with: those that it opened since are closed in children anyway.
+// Kernels before 5.11 do not know how.
+func keepFiles() {
+	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 }
 
 // reap waits for the child's end and ends what it leaves behind in its group,

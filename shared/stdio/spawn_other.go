@@ -13,6 +13,10 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
 
+// keepFiles does nothing: what the relay opens is closed in its children, and
+// what it inherited nobody can tell.
+func keepFiles() {}
+
 // reap waits for the child's end and ends what it leaves behind in its group.
 // A group that is not empty keeps its number; an empty one's could be given
 // away between the two, which Linux alone can rule out.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"log/slog"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -30,6 +31,11 @@ func staged(scripts ...script) (*stdio.Pool, *atomic.Int64) {
 		n := int(starts.Add(1))
 		return act(scripts[min(n, len(scripts))-1])
 	}), &starts
+}
+
+// stagedWith makes a pool whose children all play s, with a log.
+func stagedWith(log *journal, s script) *stdio.Pool {
+	return stdio.NewStaged(stdio.Config{Log: slog.New(slog.NewTextHandler(log, nil))}, func(*stdio.Spec) stdio.Actor { return act(s) })
 }
 
 // shut ends a staged pool inside its bubble.
