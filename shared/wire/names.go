@@ -55,19 +55,21 @@ func (n *names) open() group { return group{first: len(n.all), table: len(n.slot
 // close ends the object that was begun last and not ended.
 func (n *names) close(g group) { n.all, n.slots = n.all[:g.first], n.slots[:g.table] }
 
-// add adds the name between the quotes at text[start] and before end, and
-// reports false if it is there already.
-func (n *names) add(g *group, text []byte, start, end int, escaped bool) bool {
-	one := name{at: start + 1, size: end - start - 2}
-	if escaped {
-		one.at = ^len(n.arena)
-		// The error is of lone surrogates, which are all the same character.
-		n.arena, _ = jsontext.AppendUnquote(n.arena, text[start:end])
-		one.size = len(n.arena) - ^one.at
-		one.head = head(n.arena, ^one.at, one.size)
-	} else {
-		one.head = head(text, one.at, one.size)
+// place gives the name between the quotes at text[start] and before end.
+func (n *names) place(text []byte, start, end int, escaped bool) name {
+	if !escaped {
+		size := end - start - 2
+		return name{head(text, start+1, size), start + 1, size}
 	}
+	from := len(n.arena)
+	// The error is of lone surrogates, which are all the same character.
+	n.arena, _ = jsontext.AppendUnquote(n.arena, text[start:end])
+	size := len(n.arena) - from
+	return name{head(n.arena, from, size), ^from, size}
+}
+
+// add adds a name to an object, and reports false if it is there already.
+func (n *names) add(g *group, text []byte, one name) bool {
 	if g.size > 0 {
 		return n.insert(g, text, one)
 	}

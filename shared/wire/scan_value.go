@@ -1,5 +1,10 @@
 package wire
 
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
 // skip checks the value at text[i], inside depth others, and gives the index
 // after it, or -1 and the error in s.err. So do the functions below.
 func (s *scanner) skip(i, depth int) int {
@@ -95,11 +100,11 @@ func (s *scanner) skipMember(i, depth int, group *group) int {
 	if s.text[i] != '"' {
 		return s.bad(i)
 	}
-	end, escaped := s.str(i)
+	one, end := s.nameAt(i)
 	if end < 0 {
 		return -1
 	}
-	if !s.names.add(group, s.text, i, end, escaped) {
+	if !s.names.add(group, s.text, one) {
 		return s.fail(&fault{at: i, twice: true, depth: depth})
 	}
 	if i = s.colon(end); i < 0 {
@@ -108,15 +113,36 @@ func (s *scanner) skipMember(i, depth int, group *group) int {
 	return s.skip(i, depth)
 }
 
+// nameAt checks the name that begins at text[i], and gives the index after it
+// as well. Most are short and without escapes.
+func (s *scanner) nameAt(i int) (one name, end int) {
+	if i+9 <= len(s.text) {
+		word := binary.LittleEndian.Uint64(s.text[i+1:])
+		n := bits.TrailingZeros64(special(word)) / 8
+		if n < 8 && byte(word>>(8*n)) == '"' {
+			return name{word & (1<<(8*n) - 1), i + 1, n}, i + n + 2
+		}
+	}
+	end, escaped := s.str(i)
+	if end < 0 {
+		return name{}, -1
+	}
+	return s.names.place(s.text, i, end, escaped), end
+}
+
 // colon gives the index of the value after a name that ends at text[i].
 func (s *scanner) colon(i int) int {
-	if i = blanks(s.text, i); i >= len(s.text) {
+	text := s.text
+	if i+1 < len(text) && text[i] == ':' && text[i+1] > ' ' {
+		return i + 1
+	}
+	if i = blanks(text, i); i >= len(text) {
 		return s.fail(errEarly)
 	}
-	if s.text[i] != ':' {
+	if text[i] != ':' {
 		return s.bad(i)
 	}
-	if i = blanks(s.text, i+1); i >= len(s.text) {
+	if i = blanks(text, i+1); i >= len(text) {
 		return s.fail(errEarly)
 	}
 	return i

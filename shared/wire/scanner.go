@@ -156,20 +156,17 @@ func (s *scanner) name(group *group) ([]byte, error) {
 		}
 		return nil, &fault{at: start}
 	}
-	end, escaped := s.str(start)
+	one, end := s.nameAt(start)
 	if end < 0 {
 		return nil, s.err
 	}
-	if !s.names.add(group, s.text, start, end, escaped) {
+	if !s.names.add(group, s.text, one) {
 		return nil, &fault{at: start, twice: true, depth: s.depth}
 	}
 	if s.at = s.colon(end); s.at < 0 {
 		return nil, s.err
 	}
-	if escaped {
-		return unquote(s.text[start:end]), nil
-	}
-	return s.text[start+1 : end-1], nil
+	return s.names.content(s.text, one), nil
 }
 
 // end makes sure that nothing but blanks follows.
