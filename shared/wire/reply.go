@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,9 +45,7 @@ type RPCError struct {
 // is no object, and a resultType other than complete, input_required and task
 // break the protocol. The size is for the caller to bound.
 func ReadReply(data []byte) (Reply, error) {
-	if len(data) >= 3 && string(data[:3]) == "\ufeff" {
-		data = data[3:]
-	}
+	data = bytes.TrimPrefix(data, []byte(mark))
 	p := replyReader{scanner: newScanner(data)}
 	defer p.release()
 	p.lenient = true

@@ -14,11 +14,11 @@ const maxName = 4096
 
 // firstByte is the first byte after a byte order mark and blanks, 0 for none.
 func firstByte(body []byte) byte {
-	body = bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\ufeff")), " \t\r\n")
-	if len(body) == 0 {
-		return 0
+	body = bytes.TrimPrefix(body, []byte(mark))
+	if i := blanks(body, 0); i < len(body) {
+		return body[i]
 	}
-	return body[0]
+	return 0
 }
 
 // badJSON is the refusal for a text that the reader gave up on.

@@ -58,28 +58,40 @@ func (s *scanner) str(i int) (end int, escaped bool) {
 func steps(text []byte, i int) (stop int, escaped bool) {
 	for far := i + nearby; i+8 <= len(text); {
 		word := binary.LittleEndian.Uint64(text[i:])
-		found := special(word)
-		if found == 0 {
+		if special(word) == 0 {
 			if i += 8; i >= far {
 				i = unescapedFar(text, i)
 			}
 			continue
 		}
-		n := bits.TrailingZeros64(found) / 8
-		i += n
-		switch word >>= 8 * n; {
-		case byte(word) == '"':
-			return i, escaped
-		case byte(word) == '\\' && n < 7 && letter[byte(word>>8)]:
-			i, escaped = i+2, true
-		case word&0x80c0e0 == 0x80c0 && word&0x1e != 0 && n < 6: // see runes; ASCII follows
-			i += 2
-		case n < 5:
+		n, more := pass(word)
+		escaped = escaped || more
+		if i += n; n < 8 && (n < 5 || text[i] == '"') {
 			return i, escaped
 		}
 		far = i + nearby
 	}
 	return unescaped(text, i), escaped
+}
+
+// pass moves through one word and gives how many of its bytes are passed. All
+// that is special in it is told at once, for each reading of memory makes the
+// processor wait. What begins in its last bytes is not passed.
+func pass(word uint64) (n int, escaped bool) {
+	const lows = highs - ones // 0x7f each
+	visible := (word^0x02*ones)&lows + (0x80-0x21)*ones
+	other := (word^'\\'*ones)&lows + lows
+	for mask := (^(visible & other) | word) & highs; mask != 0; mask &= ^uint64(0) << (8 * (n + 2)) {
+		n = bits.TrailingZeros64(mask) / 8
+		switch rest := word >> (8 * n); {
+		case byte(rest) == '\\' && n < 7 && letter[byte(rest>>8)]:
+			escaped = true
+		case rest&0x80c0e0 == 0x80c0 && rest&0x1e != 0 && n < 6: // see runes; ASCII follows
+		default:
+			return n, escaped
+		}
+	}
+	return 8, escaped
 }
 
 // letter tells what makes an escape with the backslash alone.
