@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	"mcprelay/shared/audit"
+	"mcprelay/shared/call"
 )
 
 // startBudget bounds the start of a relay process.
@@ -255,8 +257,17 @@ func command(t testing.TB, env []string, args ...string) (stdout, stderr string,
 	return out.String(), errs.String(), run.ProcessState.ExitCode()
 }
 
-// trail reads the audit trail of a data folder, newest first, as an operator would.
+// trail reads the audit trail of a data folder, newest first, without what the
+// relay did by itself to make a call.
 func trail(t testing.TB, data string, filters ...string) []audit.Record {
+	t.Helper()
+	return slices.DeleteFunc(whole(t, data, filters...), func(r audit.Record) bool {
+		return r.Face == call.FaceInternal && r.Operation == call.OperationDiscover
+	})
+}
+
+// whole reads the audit trail of a data folder, newest first, as an operator would.
+func whole(t testing.TB, data string, filters ...string) []audit.Record {
 	t.Helper()
 	out, errs, code := command(t, nil, append([]string{"audit", "--data", data, "--json"}, filters...)...)
 	if code != 0 {
@@ -276,7 +287,7 @@ func trail(t testing.TB, data string, filters ...string) []audit.Record {
 // last is the newest record.
 func last(t testing.TB, data string) audit.Record {
 	t.Helper()
-	records := trail(t, data, "--limit", "1")
+	records := trail(t, data, "--limit", "5")
 	if len(records) == 0 {
 		t.Fatal("the call left no audit record")
 	}

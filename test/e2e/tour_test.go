@@ -82,15 +82,18 @@ func TestTheTrailIsFiltered(t *testing.T) {
 	}{
 		{nil, 4}, {[]string{"--server", "one"}, 2}, {[]string{"--tool", "look"}, 2}, {[]string{"--run", "r-1"}, 2},
 		{[]string{"--outcome", "refused_by_policy"}, 1}, {[]string{"--agent", "local"}, 4}, {[]string{"--agent", "nobody"}, 0},
-		{[]string{"--server", "two", "--tool", "look"}, 1}, {[]string{"--limit", "3"}, 3}, {[]string{"--since", "1h"}, 4}, {[]string{"--until", "1h"}, 0},
+		{[]string{"--server", "two", "--tool", "look"}, 1}, {[]string{"--since", "1h", "--limit", "1000"}, 4}, {[]string{"--since", "1h"}, 4}, {[]string{"--until", "1h"}, 0},
 		{[]string{"--since", "2026-01-01T00:00:00Z", "--until", "2100-01-01T00:00:00Z"}, 4},
 	} {
 		if got := len(trail(t, data, test.filters...)); got != test.want {
 			t.Errorf("%v: %d records, want %d", test.filters, got, test.want)
 		}
 	}
+	if got := len(whole(t, data, "--limit", "3")); got != 3 {
+		t.Errorf("--limit 3: %d records", got)
+	}
 	table, _, code := command(t, nil, "audit", "--data", data)
-	if lines := strings.Count(table, "\n"); code != 0 || lines != 5 || !strings.HasPrefix(table, "TIME") {
+	if lines := strings.Count(table, "\n"); code != 0 || lines != 7 || !strings.HasPrefix(table, "TIME") {
 		t.Errorf("the table for people has %d lines: %s", lines, table)
 	}
 }
