@@ -49,6 +49,9 @@ type TLS struct {
 	Instead func(c *Conn)
 }
 
+// lifetime is ample for tests that move the relay's clock by days.
+const lifetime = 30 * 24 * time.Hour
+
 // authority signs certificates. It lives as long as the process.
 type authority struct {
 	certificate *x509.Certificate
@@ -92,7 +95,7 @@ func newAuthority(name string) (authority, error) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
-		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		NotBefore: time.Now().Add(-lifetime), NotAfter: time.Now().Add(lifetime),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
@@ -120,7 +123,7 @@ func (a authority) sign(template *x509.Certificate) (tls.Certificate, error) {
 func leaf(name string) *x509.Certificate {
 	return &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		NotBefore: time.Now().Add(-lifetime / 2), NotAfter: time.Now().Add(lifetime / 2),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 }

@@ -67,9 +67,9 @@ func TestEveryBadCertificateIsRefusedBeforeARequest(t *testing.T) {
 	store := hostile.Open(t)
 	kinds := map[string]hostile.TLS{
 		"another protocol": {Protocols: []string{"acme-tls/1"}}, // h2 alone lets HTTP/1.1 pass
-		"TLS 1.1":     {Max: tls.VersionTLS11},
-		"no TLS":      {Instead: func(c *hostile.Conn) { c.Send("HTTP/1.1 400 Bad Request\r\n\r\n"); c.FIN() }},
-		"a reset":     {Instead: (*hostile.Conn).Reset},
+		"TLS 1.1":          {Max: tls.VersionTLS11},
+		"no TLS":           {Instead: func(c *hostile.Conn) { c.Send("HTTP/1.1 400 Bad Request\r\n\r\n"); c.FIN() }},
+		"a reset":          {Instead: (*hostile.Conn).Reset},
 	}
 	for _, kind := range hostile.BadCertificates() {
 		kinds[string(kind)] = hostile.TLS{Certificate: kind}
