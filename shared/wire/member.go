@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // Member gives the value of one member of an object, a slice of it; false
 // where there is none. Names are compared without their escapes. The object
@@ -17,31 +20,11 @@ func Member(object json.RawMessage, name string) (json.RawMessage, bool) {
 // in its old place or, where it is new, as the last one. All other bytes stay.
 // The error is of an object or a value that is none.
 func SetMember(object json.RawMessage, name string, value json.RawMessage) (json.RawMessage, error) {
-	if blanks(value, 0) == len(value) {
-		return nil, errNotValue
-	}
-	previous, m, found, err := find(object, name)
+	parts, err := Splice(object, Set{Name: name, Value: value})
 	if err != nil {
 		return nil, err
 	}
-	changed := make([]byte, 0, len(object)+len(name)+len(value)+len(`"":,`))
-	if found {
-		changed = append(changed, object[:m.value]...)
-		changed = append(changed, value...)
-		return append(changed, object[m.end:]...), nil
-	}
-	at := m.comma // an empty object's closing brace
-	if previous.end > 0 {
-		at = previous.end
-	}
-	changed = append(changed, object[:at]...)
-	if previous.end > 0 {
-		changed = append(changed, ',')
-	}
-	changed = appendQuoted(changed, name)
-	changed = append(changed, ':')
-	changed = append(changed, value...)
-	return append(changed, object[at:]...), nil
+	return bytes.Join(parts, nil), nil
 }
 
 // DeleteMember gives a copy of object without the member called name, its

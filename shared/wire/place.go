@@ -35,22 +35,38 @@ func endOfString(text []byte, i int) int {
 	return len(text)
 }
 
-// endOfValue is the index after the value that begins at text[i]: of the first
-// comma, blank or closing bracket outside it.
+// endOfValue is the index after the value that begins at text[i]: after its
+// closing bracket, or of the first comma, blank or closing bracket outside it.
 func endOfValue(text []byte, i int) int {
-	for depth := 0; i < len(text); i++ {
+	switch {
+	case i >= len(text):
+		return i
+	case text[i] == '"':
+		return endOfString(text, i)
+	case text[i] == '{' || text[i] == '[':
+		return endOfNest(text, i)
+	}
+	for ; i < len(text); i++ {
 		switch text[i] {
+		case ',', ' ', '\t', '\r', '\n', '}', ']', '"', '{', '[':
+			return i
+		}
+	}
+	return i
+}
+
+// endOfNest is endOfValue for objects and arrays. Outside of strings nothing
+// but square brackets differs from curly ones by the bit that is set here.
+func endOfNest(text []byte, i int) int {
+	for depth := 0; i < len(text); i++ {
+		switch text[i] | 0x20 {
 		case '"':
 			i = endOfString(text, i) - 1
-		case '{', '[':
+		case '{':
 			depth++
-		case '}', ']':
-			if depth--; depth < 0 {
-				return i
-			}
-		case ',', ' ', '\t', '\r', '\n':
-			if depth == 0 {
-				return i
+		case '}':
+			if depth--; depth == 0 {
+				return i + 1
 			}
 		}
 	}

@@ -14,31 +14,33 @@ type Set struct {
 }
 
 // Splice gives the parts that, one after another, are object with its members
-// changed as [SetMember] changes them, in one pass and without a copy: most
-// parts are slices of object, and a large result can be written part by part.
-// The error is of an object or a value that is none.
+// changed, in their old places or, where they are new, as the last ones. It
+// takes one pass and copies nothing: most parts are slices of object, so that a
+// large result can be written part by part. There may be up to 64 changes, of
+// as many names. The error is of an object or a value that is none.
 func Splice(object json.RawMessage, changes ...Set) ([][]byte, error) {
-	parts := make([][]byte, 0, 4*len(changes)+1)
-	return appendSplice(parts, object, changes)
+	return appendSplice(make([][]byte, 0, 4*len(changes)+1), object, changes)
 }
 
-// appendSplice appends the parts to others. A name may be changed once.
+// appendSplice appends the parts to others.
 func appendSplice(parts [][]byte, object []byte, changes []Set) ([][]byte, error) {
 	var done uint64 // a bit for each change
+	all := uint64(1)<<len(changes) - 1
 	written, last := 0, member{}
 	m, found, err := firstMember(object)
-	for found && err == nil {
+	for found && err == nil && done != all {
+		last = m
 		if i := changeOf(object, m, changes); i >= 0 {
 			done |= 1 << i
-			if change := changes[i]; !change.Absent {
+			if !changes[i].Absent {
 				parts = append(parts, object[written:m.value])
-				if parts, err = appendChange(parts, object[m.value:m.end], change); err != nil {
+				if parts, err = appendValue(parts, object[m.value:m.end], changes[i]); err != nil {
 					return nil, err
 				}
 				written = m.end
 			}
 		}
-		if last = m; object[m.comma] == '}' {
+		if object[m.comma] == '}' {
 			break
 		}
 		m, found, err = memberAt(object, blanks(object, m.comma+1))
@@ -46,25 +48,37 @@ func appendSplice(parts [][]byte, object []byte, changes []Set) ([][]byte, error
 	if err != nil {
 		return nil, err
 	}
-	at := m.comma // an empty object's closing brace
-	if last.end > 0 {
-		at = last.end
-	}
-	if at > written {
+	if done != all {
+		at := m.comma // an empty object's closing brace
+		if last.end > 0 {
+			at = last.end
+		}
 		parts, written = append(parts, object[written:at]), at
+		if parts, err = appendMembers(parts, last.end > 0, changes, done); err != nil {
+			return nil, err
+		}
 	}
-	comma := last.end > 0
+	return append(parts, object[written:]), nil
+}
+
+// appendMembers appends the members that are new; comma says that others are
+// before them.
+func appendMembers(parts [][]byte, comma bool, changes []Set, done uint64) (_ [][]byte, err error) {
 	for i, change := range changes {
 		if done&(1<<i) != 0 {
 			continue
 		}
-		parts = append(parts, memberHead(change.Name, comma))
-		if parts, err = appendChange(parts, nil, change); err != nil {
+		head := make([]byte, 0, len(change.Name)+len(`,"":`))
+		if comma {
+			head = append(head, ',')
+		}
+		parts = append(parts, append(appendQuoted(head, change.Name), ':'))
+		if parts, err = appendValue(parts, nil, change); err != nil {
 			return nil, err
 		}
 		comma = true
 	}
-	return append(parts, object[written:]), nil
+	return parts, nil
 }
 
 // changeOf is the index of the change of a member, -1 where it is none.
@@ -82,9 +96,9 @@ func changeOf(object []byte, m member, changes []Set) int {
 	return -1
 }
 
-// appendChange appends the new value of a member, whose old one is nil where
+// appendValue appends the new value of a member, whose old one is nil where
 // there is none.
-func appendChange(parts [][]byte, old []byte, change Set) ([][]byte, error) {
+func appendValue(parts [][]byte, old []byte, change Set) ([][]byte, error) {
 	switch {
 	case change.Within == nil && blanks(change.Value, 0) == len(change.Value):
 		return nil, errNotValue
@@ -94,13 +108,4 @@ func appendChange(parts [][]byte, old []byte, change Set) ([][]byte, error) {
 		old = []byte(`{}`)
 	}
 	return appendSplice(parts, old, change.Within)
-}
-
-// memberHead is what stands before the value of a new member.
-func memberHead(name string, comma bool) []byte {
-	head := make([]byte, 0, len(name)+len(`,"":`))
-	if comma {
-		head = append(head, ',')
-	}
-	return append(appendQuoted(head, name), ':')
 }
