@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"fmt"
+	"io"
 	"math/big"
 	"strings"
 	"testing"
@@ -204,31 +205,91 @@ func TestTheServersOwnRefusalOfACertificateIsNamed(t *testing.T) {
 	}
 }
 
-// An alert that is about something else, or that comes where a request may
-// have been read, says nothing about whether it ran.
-func TestOnlyAnAlertAboutTheCertificateIsARejection(t *testing.T) {
+// Where a request may have been read, an alert says nothing about whether it
+// ran: on a connection that gave a reply before, or that asked for nothing.
+func TestAnAlertIsARejectionOnlyBeforeAnythingElse(t *testing.T) {
 	a, clients := newAuthority(t), newAuthority(t)
-	p := listening(t, a.demanding(t, clients, tls.VersionTLS13))
+	strict := listening(t, a.demanding(t, clients, tls.VersionTLS13))
+	open13 := listening(t, a.serving(t, []string{"localhost"}, nil))
 	g := guard(t, egress.Config{Loopback: true, Roots: a.pool()})
-	identity := egress.Rules{TLS: &egress.TLS{Certificates: []tls.Certificate{clients.client(t, "acme", nil)}, Digest: "acme"}}
-	conn, err := open(t, g, p.url("localhost"), identity)
+	refusedConn, err := open(t, g, strict.url("localhost"), egress.Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := p.next()
-	exchange(t, conn, server)
-	again, err := open(t, g, p.url("localhost"), identity)
+	defer refusedConn.Close()
+	_, alert := refusedConn.Reader.ReadByte()
+	if refusedConn.Rejected(alert) == nil {
+		t.Fatalf("want a rejection, got none for %v", alert)
+	}
+	identity := egress.Rules{TLS: &egress.TLS{Certificates: []tls.Certificate{clients.client(t, "acme", nil)}, Digest: "acme"}}
+	asked, err := open(t, g, strict.url("localhost"), identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := strict.next()
+	if asked.Rejected(io.EOF) != nil || asked.Rejected(nil) != nil {
+		t.Error("an end without an alert: want no rejection")
+	}
+	converse(t, asked, server)
+	if asked.Rejected(alert) != nil {
+		t.Error("after a byte of the reply: want no rejection")
+	}
+	asked.Release()
+	again, err := open(t, g, strict.url("localhost"), identity)
 	if err != nil || !again.Reused() {
 		t.Fatalf("want the connection kept, got %v", err)
 	}
-	send(t, p.under(server), "\x17\x03\x03\x00\x01\x00") // a record that no key opens
-	_, err = again.Reader.ReadByte()
-	if refusal := again.Rejected(err); err == nil || refusal != nil {
-		t.Errorf("a broken record: want no rejection, got %v for %v", refusal, err)
+	defer again.Close()
+	if again.Rejected(alert) != nil {
+		t.Error("on a kept connection: want no rejection")
 	}
-	again.Close()
-	if refusal := again.Rejected(nil); refusal != nil {
-		t.Errorf("no error: want no rejection, got %v", refusal)
+	unasked, err := open(t, g, open13.url("localhost"), egress.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unasked.Close()
+	if unasked.Rejected(alert) != nil {
+		t.Error("of a server that asked for nothing: want no rejection")
+	}
+}
+
+// A server that names no authorities leaves the choice to the client.
+func TestACertificateThatCannotBeReadIsShownToNobody(t *testing.T) {
+	a := newAuthority(t)
+	config := a.serving(t, []string{"localhost"}, nil)
+	config.ClientAuth = tls.RequireAnyClientCert
+	p := listening(t, config)
+	g := guard(t, egress.Config{Loopback: true, Roots: a.pool()})
+	good := a.client(t, "acme", nil)
+	for digest, certificate := range map[string]tls.Certificate{
+		"unreadable": {Certificate: [][]byte{{1, 2, 3}}, PrivateKey: good.PrivateKey},
+		"empty":      {PrivateKey: good.PrivateKey},
+	} {
+		rules := egress.Rules{TLS: &egress.TLS{Certificates: []tls.Certificate{certificate}, Digest: digest}}
+		_, err := open(t, g, p.url("localhost"), rules)
+		refused(t, err, call.TLS)
+	}
+	conn, err := open(t, g, p.url("localhost"), egress.Rules{TLS: &egress.TLS{Certificates: []tls.Certificate{good}, Digest: "good"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	if got := caller(p.next()); got != "acme" {
+		t.Errorf("want acme, got %s", got)
+	}
+}
+
+// What is valid is valid by the guard's clock.
+func TestCertificatesAgeByTheClockOfTheGuard(t *testing.T) {
+	a := newAuthority(t)
+	p := listening(t, a.serving(t, []string{"localhost"}, nil))
+	c := newClock()
+	g := guard(t, egress.Config{Loopback: true, Roots: a.pool(), Now: c.Now})
+	connect(t, g, p.url("localhost")).Close()
+	c.pass(2 * time.Hour)
+	_, err := open(t, g, p.url("localhost"), egress.Rules{})
+	if refusal := refused(t, err, call.TLS); !strings.HasSuffix(refusal.Detail, "has expired or is not valid yet") {
+		t.Errorf("got the detail %q", refusal.Detail)
 	}
 }
 
