@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// What the functions below are given without a reader having accepted it.
+// What the functions below are given without the scanner having accepted it.
 var (
 	errNotObject = errors.New("not a JSON object")
 	errNotValue  = errors.New("not a JSON value")
 )
 
-// The functions of this file find their way in JSON that the decoder has
+// The functions of this file find their way in JSON that the scanner has
 // accepted already, several times faster than it would again. Texts that it
 // has not accepted give an error or a wrong place, never a panic.
 

@@ -66,7 +66,7 @@ func asProtocol(err error) error {
 	if errors.Is(err, ErrProtocol) {
 		return err
 	}
-	return protocol(explain(err))
+	return protocol(err.Error())
 }
 
 // replyReader fills a Reply.

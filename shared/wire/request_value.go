@@ -21,8 +21,8 @@ func firstByte(body []byte) byte {
 	return 0
 }
 
-// badJSON is the refusal for a text that the reader gave up on.
-func badJSON(err error) *call.Refusal { return call.Refuse(call.BadJSON, "%s", explain(err)) }
+// badJSON is the refusal for a text that the scanner gave up on.
+func badJSON(err error) *call.Refusal { return call.Refuse(call.BadJSON, "%s", err) }
 
 // refuse keeps the first refusal about meaning.
 func (p *requestReader) refuse(reason call.Reason, format string, args ...any) {

@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Eight bytes are looked at as one word.
@@ -253,4 +255,14 @@ func hex(b []byte) (code rune, digits int) {
 		digits++
 	}
 	return code, digits
+}
+
+// unquote gives the content of a JSON string that was accepted.
+func unquote(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
+	}
+	// The error is of lone surrogates, which the scanner has let pass.
+	content, _ := jsontext.AppendUnquote(nil, quoted)
+	return content
 }
