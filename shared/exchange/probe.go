@@ -19,8 +19,8 @@ const codeMissingCapability = -32021
 // probe finds the server's era with server/discover, which has no effect. What
 // it gives for a legacy server is not yet a verdict: initialize must succeed.
 func (x *Exchange) probe(ctx context.Context, r *Request) (session.State, *call.Refusal) {
-	version := wire.Modern
-	for range len(wire.Versions()) {
+	version, again := wire.Modern, false
+	for range len(wire.Versions()) + 1 {
 		a, refusal := x.tell(ctx, r, methodDiscover, session.State{Era: session.Modern, Version: version})
 		if refusal != nil && !oddSuccess(refusal) {
 			return session.State{}, refusal
@@ -30,6 +30,8 @@ func (x *Exchange) probe(ctx context.Context, r *Request) (session.State, *call.
 			found = a.era(version)
 		}
 		switch {
+		case found.named && !again:
+			again = true
 		case found.refusal != nil:
 			return session.State{}, found.refusal
 		case found.era == session.Modern && found.version != version:
@@ -55,13 +57,19 @@ type finding struct {
 	era     session.Era
 	version string
 	refusal *call.Refusal
+	named   bool // refused, and yet named as one that the server speaks
 }
 
 // era reads the answer to a server/discover that was asked in version.
 func (a *answer) era(version string) finding {
 	switch {
 	case a.isError() && a.reply.Error.Code == call.CodeUnsupportedVersion:
-		return choose(listed(a.reply.Error.Data, "supported"), version, true)
+		named := listed(a.reply.Error.Data, "supported")
+		found := choose(named, version, true)
+		// Behind one address there may be two servers, one of them newer: a
+		// question without an effect may be put again.
+		found.named = found.refusal != nil && slices.Contains(named, version)
+		return found
 	case a.isError() && (a.reply.Error.Code == call.CodeHeaderMismatch || a.reply.Error.Code == codeMissingCapability):
 		return finding{era: session.Modern, version: version}
 	case a.noEvidence():
