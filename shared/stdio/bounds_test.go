@@ -153,14 +153,15 @@ func TestStderrReachesTheLogMaskedCutAndQuoted(t *testing.T) {
 }
 
 func TestStderrIsNeverShownWhereNobodyMasksIt(t *testing.T) {
-	var log journal
-	p := newPool(t, &log)
-	r := ask(scripted(script{Says: []string{"token=sesame", "more"}}), "echo")
-	result(t, p, r)
-	p.End(r.Key)
-	if got := log.String(); strings.Contains(got, "sesame") || !strings.Contains(got, "lines=2") {
-		t.Errorf("the log: %s", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var log journal
+		p := stagedWith(&log, script{Says: []string{"token=sesame", "more"}})
+		result(t, p, ask(stdio.Spec{}, "echo"))
+		shut(t, p)
+		if got := log.String(); strings.Contains(got, "sesame") || !strings.Contains(got, "lines=2") {
+			t.Errorf("the log: %s", got)
+		}
+	})
 }
 
 // TestStderrIsBoundedInEachWindow counts what it leaves out.

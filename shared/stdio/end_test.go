@@ -3,6 +3,8 @@ package stdio_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,18 +71,40 @@ func TestAChildEndsHoweverStubbornItIs(t *testing.T) {
 	}
 }
 
+// descended has the child start a process of its own.
+func descended(t testing.TB, p *stdio.Pool, r stdio.Request) int {
+	t.Helper()
+	var content struct{ StructuredContent struct{ PID int } }
+	if err := json.Unmarshal(result(t, p, r).Result, &content); err != nil {
+		t.Fatal(err)
+	}
+	pid := content.StructuredContent.PID
+	if !alive(pid) {
+		t.Fatalf("the child's own process %d does not run", pid)
+	}
+	return pid
+}
+
+// TestADescendantThatLeftTheGroupKeepsNobodyWaiting: it holds the child's
+// streams open, and is out of reach.
+func TestADescendantThatLeftTheGroupKeepsNobodyWaiting(t *testing.T) {
+	p := newPool(t, nil)
+	r := ask(scripted(script{}), "descendant away")
+	pid := descended(t, p, r)
+	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
+	got, _ := refused(t, within(t), p, withTool(r, "crash 4"))
+	want(t, got, call.ProcessEnded, call.ImpactUnknown)
+	if !strings.Contains(got.Detail, "exit status 4") || !alive(pid) {
+		t.Errorf("got %v; the descendant runs: %v", got, alive(pid))
+	}
+	result(t, p, withTool(r, "echo"))
+}
+
 func TestWhatAChildStartedEndsWithIt(t *testing.T) {
 	p := newPool(t, nil)
 	for _, end := range []string{"crash 1", "echo"} {
 		r := ask(scripted(script{}), "descendant")
-		var content struct{ StructuredContent struct{ PID int } }
-		if err := json.Unmarshal(result(t, p, r).Result, &content); err != nil {
-			t.Fatal(err)
-		}
-		pid := content.StructuredContent.PID
-		if !alive(pid) {
-			t.Fatalf("the child's own process %d does not run", pid)
-		}
+		pid := descended(t, p, r)
 		_, _ = p.Call(within(t), withTool(r, end))
 		p.End(r.Key)
 		dies(t, pid)
@@ -107,6 +131,26 @@ func TestCloseEndsEveryChildAndKillsThoseThatTakeTooLong(t *testing.T) {
 	}
 	got, _ := refused(t, within(t), p, ask(scripted(script{}), "echo"))
 	want(t, got, call.ProcessFailed, call.ImpactNone)
+}
+
+// TestCloseKillsAChildWhoseKeyIsBeingEnded although End would give it time.
+func TestCloseKillsAChildWhoseKeyIsBeingEnded(t *testing.T) {
+	p := newPool(t, nil)
+	r := ask(scripted(script{Stays: true}), "echo")
+	r.Spec.Close = time.Hour
+	pid := started(t, p, r)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.End(r.Key)
+	}()
+	until(t, "the key to be forgotten", func() bool { return p.Slots() == 0 })
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := p.Close(ctx); err != nil || alive(pid) {
+		t.Errorf("error %v; the child runs: %v", err, alive(pid))
+	}
+	<-ended
 }
 
 func TestCloseEndsCallsThatWait(t *testing.T) {

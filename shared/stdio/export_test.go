@@ -47,8 +47,8 @@ func NewLines(r io.Reader) *Lines { return &Lines{lines{source: r}} }
 // Next gives the next line.
 func (l *Lines) Next(limit int64) ([]byte, error) { return l.l.next(limit) }
 
-// Skip ends the line.
-func (l *Lines) Skip() (int64, error) { return l.l.skip() }
+// Rest ends the line.
+func (l *Lines) Rest() (int64, error) { return l.l.skip() }
 
 // Actor plays a child in this process: it returns its exit status.
 type Actor func(stdin io.Reader, stdout, stderr io.Writer) (status string)

@@ -25,7 +25,7 @@ func readAll(t testing.TB, r io.Reader, limit int64) []string {
 		case err == nil:
 			got = append(got, string(line))
 		case errors.Is(err, stdio.ErrLong):
-			rest, err := l.Skip()
+			rest, err := l.Rest()
 			got = append(got, fmt.Sprintf("%s+%d", line, rest))
 			if err != nil && err != io.EOF {
 				t.Fatalf("skipping: %v", err)

@@ -158,6 +158,20 @@ func TestAListThatTheServerDoesNotHaveIsEmptyAndNotAskedFor(t *testing.T) {
 	}
 }
 
+// TestAListOfAServerThatDoesNotSayWhatItHasIsAskedFor once, at least.
+func TestAListOfAServerThatDoesNotSayWhatItHasIsAskedFor(t *testing.T) {
+	p := newPool(t, nil)
+	for _, caps := range []string{"null", "[]"} {
+		r := listed(call.ListPrompts, "modern", map[string]string{"prompts/list ": `{"prompts":[1]}`})
+		r.Key = caps
+		r.Spec.Env = append(scripted(script{Caps: caps}).Env, r.Spec.Env[3])
+		reply, err := p.List(within(t), r)
+		if err != nil || len(reply.Items) != 1 {
+			t.Errorf("%s: got %+v, error %v", caps, reply, err)
+		}
+	}
+}
+
 func TestAListThatEndsWithItsServerHasNoEffect(t *testing.T) {
 	p := newPool(t, nil)
 	r := ask(scripted(script{Odd: "tools/list"}), "")

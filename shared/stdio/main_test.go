@@ -20,7 +20,7 @@ import (
 
 // The environment by which the test binary becomes something else.
 const (
-	envRole   = "STDIO_TEST_ROLE"   // server, sdk, sleeper or relay
+	envRole   = "STDIO_TEST_ROLE"   // see TestMain
 	envScript = "STDIO_TEST_SCRIPT" // of a server
 )
 
@@ -40,6 +40,8 @@ func TestMain(m *testing.M) {
 		select {}
 	case "relay":
 		beRelay()
+	case "peeped":
+		bePeeped()
 	default:
 		os.Exit(m.Run())
 	}

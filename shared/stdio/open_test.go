@@ -26,20 +26,24 @@ func TestEachServerIsOpenedInItsEra(t *testing.T) {
 		version string
 		took    time.Duration
 	}{
-		"modern":                          {script{Era: "modern"}, discover, stdio.Modern, "2026-07-28", 0},
-		"modern after banners":            {script{Era: "modern", Banner: 30}, discover, stdio.Modern, "2026-07-28", 0},
-		"both":                            {script{Era: "either"}, discover, stdio.Modern, "2026-07-28", 0},
-		"names none but the modern":       {script{Offers: []string{"2099-01-01", "2026-07-28"}}, discover, stdio.Modern, "2026-07-28", 0},
-		"discovers, but speaks legacy":    {script{Era: "either", Offers: []string{"2025-06-18"}}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
-		"refuses the modern version":      {script{Era: "neither", Refuses: []string{"2026-07-28"}, Offers: []string{"2025-11-25"}}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
-		"legacy":                          {script{Era: "legacy"}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
-		"legacy, of an older revision":    {script{Era: "legacy", Picks: "2024-11-05"}, discover + " " + initialize + initialized, stdio.Legacy, "2024-11-05", 0},
-		"legacy, error without an id":     {script{Era: "legacy", NoID: discover}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
-		"legacy, nonsense to discover":    {script{Era: "legacy", Odd: discover}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
-		"says nothing to discover":        {script{Era: "mute"}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", stdio.ProbeTime},
-		"modern, but slow to start":       {script{Era: "late"}, discover + " " + initialize, stdio.Modern, "2026-07-28", stdio.ProbeTime},
-		"ends when it is sent discover":   {script{Era: "shy"}, initialize + initialized, stdio.Legacy, "2025-11-25", 0},
-		"an error that only modern knows": {script{Era: "neither", Refuses: []string{"none"}, Fails: "x"}, discover, stdio.Modern, "2026-07-28", 0},
+		"modern":                        {script{Era: "modern"}, discover, stdio.Modern, "2026-07-28", 0},
+		"modern after banners":          {script{Era: "modern", Banner: 30}, discover, stdio.Modern, "2026-07-28", 0},
+		"both":                          {script{Era: "either"}, discover, stdio.Modern, "2026-07-28", 0},
+		"names none but the modern":     {script{Offers: []string{"2099-01-01", "2026-07-28"}}, discover, stdio.Modern, "2026-07-28", 0},
+		"discovers, but speaks legacy":  {script{Era: "either", Offers: []string{"2025-06-18"}}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
+		"refuses the modern version":    {script{Era: "neither", Refuses: []string{"2026-07-28"}, Offers: []string{"2025-11-25"}}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
+		"legacy":                        {script{Era: "legacy"}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
+		"legacy, of an older revision":  {script{Era: "legacy", Picks: "2024-11-05"}, discover + " " + initialize + initialized, stdio.Legacy, "2024-11-05", 0},
+		"legacy, error without an id":   {script{Era: "legacy", NoID: discover}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
+		"legacy, nonsense to discover":  {script{Era: "legacy", Odd: discover}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
+		"says nothing to discover":      {script{Era: "mute"}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", stdio.ProbeTime},
+		"modern, but slow to start":     {script{Era: "late"}, discover + " " + initialize, stdio.Modern, "2026-07-28", stdio.ProbeTime},
+		"ends when it is sent discover": {script{Era: "shy"}, initialize + initialized, stdio.Legacy, "2025-11-25", 0},
+		"an error that only modern has": {script{Fails: discover, Code: -32020}, discover, stdio.Modern, "2026-07-28", 0},
+		"another that only modern has":  {script{Fails: discover, Code: -32021}, discover, stdio.Modern, "2026-07-28", 0},
+		"an error that anybody has":     {script{Era: "either", Fails: discover, Code: -32000}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
+		"a result that says nothing":    {script{Era: "blank"}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
+		"a result that is modern":       {script{Era: "terse"}, discover, stdio.Modern, "2026-07-28", 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

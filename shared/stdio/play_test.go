@@ -3,6 +3,7 @@ package stdio_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,7 +18,7 @@ import (
 // script is how a server of the tests behaves. It travels in the environment,
 // so a child is scripted by its Spec and by nothing else.
 type script struct {
-	Era     string   // modern, legacy, mute (no word to discover), shy (ends at it), late (answers it after initialize) or either
+	Era     string   // modern, legacy, either, or how it takes discover: see there
 	Refuses []string // versions that server/discover and tools/call are refused in, with Offers
 	Offers  []string // what it says it supports
 	Picks   string   // protocolVersion of initialize; what was asked for where empty
@@ -26,6 +27,7 @@ type script struct {
 	Says    []string // lines on stderr before anything else
 	Dies    int      // exit status before it reads anything; 0: it lives
 	Fails   string   // a method that is answered with an error
+	Code    int      // of that error; -32603 where zero
 	NoID    string   // a method that is answered with an error without an id
 	Odd     string   // a method that is answered with a line that breaks the protocol
 	Stuck   string   // a method at which it stops reading and writing
@@ -115,7 +117,7 @@ func (p *player) fail(m *incoming, code int, data string) bool {
 func (p *player) answer(m *incoming) bool {
 	switch m.Method {
 	case p.Fails:
-		return p.fail(m, -32603, "")
+		return p.fail(m, cmp.Or(p.Code, -32603), "")
 	case p.NoID:
 		return p.say(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}`)
 	case p.Odd:
@@ -185,6 +187,10 @@ func (p *player) discover(m *incoming) bool {
 	case p.Era == "late":
 		p.held = append(p.held, m.ID)
 		return true
+	case p.Era == "blank":
+		return p.result(m, `{}`)
+	case p.Era == "terse":
+		return p.result(m, `{"resultType":"complete"}`)
 	case p.Era == "legacy":
 		return p.fail(m, -32602, "")
 	case p.refused(m) && p.Era != "either":
@@ -193,12 +199,7 @@ func (p *player) discover(m *incoming) bool {
 	return p.result(m, result)
 }
 
-func (p *player) caps() string {
-	if p.Caps == "" {
-		return `{"tools":{}}`
-	}
-	return p.Caps
-}
+func (p *player) caps() string { return cmp.Or(p.Caps, `{"tools":{}}`) }
 
 func (p *player) initialize(m *incoming) bool {
 	if p.Era == "late" {
@@ -207,9 +208,9 @@ func (p *player) initialize(m *incoming) bool {
 	if p.Era == "late" || p.Era == "modern" {
 		return p.fail(m, -32601, "")
 	}
-	version := p.Picks
-	if version == "" {
-		version = "2025-11-25"
+	version := cmp.Or(p.Picks, "2025-11-25")
+	if p.Picks == "none" {
+		return p.result(m, `{"protocolVersion":20251125}`)
 	}
 	return p.result(m, fmt.Sprintf(`{"protocolVersion":%q,"capabilities":%s,"serverInfo":{"name":"peer","version":"1"}}`, version, p.caps()))
 }
@@ -297,8 +298,10 @@ func (p *player) call(m *incoming) bool {
 			p.say("%s", strings.ReplaceAll(line, "$ID", string(m.ID)))
 		}
 		return true
+	case "peek":
+		return p.peek(m)
 	case "descendant":
-		return p.descendant(m)
+		return p.descendant(m, arg == "away")
 	case "shut": // closes its stdin, but lives
 		_ = os.Stdin.Close()
 		p.result(m, `{"content":[]}`)
@@ -338,11 +341,13 @@ type world struct {
 	Open               []string
 }
 
-// descendant starts a process of the child's own that holds its stdout.
-func (p *player) descendant(m *incoming) bool {
+// descendant starts a process of the child's own that holds its stdout, in the
+// child's group or away from it.
+func (p *player) descendant(m *incoming, away bool) bool {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = []string{envRole + "=sleeper"}
-	cmd.Stdout = os.Stdout
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: away}
 	if err := cmd.Start(); err != nil {
 		return p.fail(m, -32000, "")
 	}

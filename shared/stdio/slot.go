@@ -149,11 +149,13 @@ func (p *Pool) idlest() *child {
 	return idlest.child
 }
 
-// vacate gives a place back, and takes the child that had it out of its slot.
-func (p *Pool) vacate(s *slot) {
+// vacate gives a place back, and takes the child that had it, if one came to
+// have it, out of its slot.
+func (p *Pool) vacate(s *slot, c *child) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.child = nil
+	delete(p.living, c)
 	p.children--
 	p.announce()
 }

@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"fmt"
 	"math"
 	"os/exec"
 	"syscall"
@@ -19,6 +20,18 @@ func attributes() *syscall.SysProcAttr {
 // Kernels before 5.11 do not know how.
 func keepFiles() {
 	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+}
+
+// Conceal keeps the relay's own environment and memory from its children: they
+// run as the same user, who may otherwise read both in /proc (proc(5),
+// PR_SET_DUMPABLE). It holds for the whole process, which leaves no core dump
+// from then on; whoever runs children calls it once, before the first. It has
+// no power over children that run as root.
+func Conceal() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("concealing the relay from its children: %w", err)
+	}
+	return nil
 }
 
 // reap waits for the child's end and ends what it leaves behind in its group,

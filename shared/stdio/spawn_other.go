@@ -17,6 +17,9 @@ func attributes() *syscall.SysProcAttr {
 // what it inherited nobody can tell.
 func keepFiles() {}
 
+// Conceal does nothing: only Linux shows a process to its user in /proc.
+func Conceal() error { return nil }
+
 // reap waits for the child's end and ends what it leaves behind in its group.
 // A group that is not empty keeps its number; an empty one's could be given
 // away between the two, which Linux alone can rule out.

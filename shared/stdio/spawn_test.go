@@ -164,7 +164,7 @@ func TestACommandIsLookedAtAgainForEachStart(t *testing.T) {
 	p.End(r.Key)
 	got, _ := refused(t, within(t), p, r)
 	want(t, got, call.ProcessFailed, call.ImpactNone)
-	if err := os.Symlink(spec2(t), name); err != nil {
+	if err := os.Symlink(exeOf(t), name); err != nil {
 		t.Fatal(err)
 	}
 	if again := factsOf(t, p, r); again.PID == first.PID {
@@ -172,8 +172,8 @@ func TestACommandIsLookedAtAgainForEachStart(t *testing.T) {
 	}
 }
 
-// spec2 is the file that scripted children run.
-func spec2(t *testing.T) string {
+// exeOf is the file that scripted children run.
+func exeOf(t testing.TB) string {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {

@@ -34,7 +34,9 @@ func (p *Pool) start(ctx context.Context, s *slot, r *Request, f *Facts) (*child
 			failed.refusal = opening(failed.refusal)
 			return nil, failed
 		}
-		<-c.over
+		if refusal := c.departed(ctx); refusal != nil {
+			return nil, fail(refusal)
+		}
 	}
 }
 
@@ -88,7 +90,7 @@ func (p *Pool) begin(ctx context.Context, s *slot, r *Request, f *Facts) (*child
 	}
 	proc, failed := p.run(&r.Spec)
 	if failed != nil {
-		p.vacate(s)
+		p.vacate(s, nil)
 		p.blame(s, r.Spec.Backoff)
 		return nil, failed
 	}
@@ -96,9 +98,10 @@ func (p *Pool) begin(ctx context.Context, s *slot, r *Request, f *Facts) (*child
 	c.client = p.client
 	f.reached(c, p.seat(s, c))
 	p.log.LogAttrs(ctx, slog.LevelInfo, "server process started", slog.String("server", c.server), slog.Int("pid", c.pid))
+	pause := r.Spec.Backoff // and no more of r, which is the agent's, for as long as the child lives
 	p.wg.Go(c.read)
 	p.wg.Go(func() { p.transcribe(c) })
-	p.wg.Go(func() { p.keep(s, c, r.Spec.Backoff) })
+	p.wg.Go(func() { p.keep(s, c, pause) })
 	return c, nil
 }
 
@@ -111,7 +114,8 @@ func (p *Pool) seat(s *slot, c *child) string {
 		how = SessionRenewed
 	}
 	s.child, s.had = c, true
-	if s.closed {
+	p.living[c] = true
+	if s.closed { // in between
 		c.halt()
 	}
 	return how
@@ -122,7 +126,10 @@ func (p *Pool) seat(s *slot, c *child) string {
 // holds the pipe open.
 const drainTime = 250 * time.Millisecond
 
-// keep stays with a child until nothing is left of it.
+// keep stays with a child until nothing is left of it: however it ends, and
+// whoever wants it to, it ends here. A child that ends unasked has failed, even
+// while nobody used it, so that a server which dies at once is not started in a
+// loop.
 func (p *Pool) keep(s *slot, c *child, pause time.Duration) {
 	asked := false
 	select {
@@ -133,20 +140,24 @@ func (p *Pool) keep(s *slot, c *child, pause time.Duration) {
 	}
 	c.finish()
 	c.drain()
-	_ = c.stdout.Close()
-	_ = c.stderr.Close()
-	if c.dir != "" {
-		if err := os.RemoveAll(c.dir); err != nil {
-			p.log.LogAttrs(context.Background(), slog.LevelWarn, "a server's folder could not be removed", slog.String("server", c.server), slog.Int("pid", c.pid))
-		}
-	}
 	failed := (!asked || c.blamed.Load()) && !c.probing.Load()
-	p.log.LogAttrs(context.Background(), level(failed), "server process ended", slog.String("server", c.server), slog.Int("pid", c.pid), slog.String("status", c.status))
 	if failed {
 		p.blame(s, pause)
 	}
-	p.vacate(s)
+	p.bury(c, failed)
+	p.vacate(s, c)
 	close(c.over)
+}
+
+// bury removes what a child leaves on the relay's side and logs its end.
+func (p *Pool) bury(c *child, failed bool) {
+	_ = c.stdout.Close()
+	_ = c.stderr.Close()
+	who := []slog.Attr{slog.String("server", c.server), slog.Int("pid", c.pid)}
+	if c.dir != "" && os.RemoveAll(c.dir) != nil { // the error names the relay's folders
+		p.log.LogAttrs(context.Background(), slog.LevelWarn, "a server's folder could not be removed", who...)
+	}
+	p.log.LogAttrs(context.Background(), level(failed), "server process ended", append(who, slog.String("status", c.status))...)
 }
 
 // level is that of a record about a child.

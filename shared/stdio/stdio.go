@@ -50,7 +50,8 @@ type Pool struct {
 
 	mu       sync.Mutex
 	slots    map[string]*slot
-	children int           // places that are taken
+	living   map[*child]bool
+	children int           // places that are taken: by living ones, and by those being started
 	uses     int64         // turns that were given back
 	changed  chan struct{} // closed and replaced when a turn or a place is given back
 	closed   bool
@@ -59,7 +60,7 @@ type Pool struct {
 
 // New makes a Pool without children. Close ends it.
 func New(c Config) *Pool {
-	p := &Pool{log: c.Log, now: c.Now, slots: map[string]*slot{}, changed: make(chan struct{}), closing: make(chan struct{})}
+	p := &Pool{log: c.Log, now: c.Now, slots: map[string]*slot{}, living: map[*child]bool{}, changed: make(chan struct{}), closing: make(chan struct{})}
 	p.run = p.spawn
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
@@ -155,9 +156,7 @@ func (p *Pool) Close(ctx context.Context) error {
 func (p *Pool) killAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, s := range p.slots {
-		if c := s.child; c != nil {
-			c.killOnce.Do(func() { close(c.kill) })
-		}
+	for c := range p.living {
+		c.killOnce.Do(func() { close(c.kill) })
 	}
 }

@@ -57,7 +57,10 @@ func (p *Pool) blame(s *slot, pause time.Duration) {
 // ready gives the child of the slot, started where there is none or where it
 // is not what r's Spec says.
 func (p *Pool) ready(ctx context.Context, s *slot, r *Request, f *Facts) (*child, *failure) {
-	for range 2 {
+	if ctx.Err() != nil { // its turn came too late
+		return nil, fail(&call.Refusal{Reason: ended(ctx, call.TooManyInFlight), Impact: call.ImpactNone, Err: context.Cause(ctx)})
+	}
+	for {
 		p.mu.Lock()
 		c, closed := s.child, s.closed
 		fits := c != nil && !c.halted() && c.digest == r.Spec.digest()
@@ -74,13 +77,21 @@ func (p *Pool) ready(ctx context.Context, s *slot, r *Request, f *Facts) (*child
 		case c == nil:
 			return p.start(ctx, s, r, f)
 		}
-		select {
-		case <-c.over:
-		case <-ctx.Done():
-			return nil, fail(&call.Refusal{Reason: ended(ctx, call.OpenTimeout), Impact: call.ImpactNone, Detail: "the process before is ending", Err: context.Cause(ctx)})
+		if refusal := c.departed(ctx); refusal != nil {
+			return nil, fail(refusal)
 		}
 	}
-	return nil, fail(call.Refuse(call.Internal, "a process that is over"))
+}
+
+// departed waits until nothing is left of a child that is ending: two children
+// of one key would be in each other's way.
+func (c *child) departed(ctx context.Context) *call.Refusal {
+	select {
+	case <-c.over:
+		return nil
+	case <-ctx.Done():
+		return &call.Refusal{Reason: ended(ctx, call.OpenTimeout), Impact: call.ImpactNone, Detail: "the process before is ending", Err: context.Cause(ctx)}
+	}
 }
 
 // reached notes the child that a call came by.
