@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"mcprelay/shared/call"
 	"mcprelay/test/hostile"
 )
 
@@ -17,7 +18,7 @@ func isolation() []row {
 		{"D46", "a rotated credential keeps the session, another subject never has it", whoseSession},
 		{"D47", "a session belongs to tenant, server and run", whichSession},
 		{"D48", "two agents may use the same id at once", sameID},
-		{"D49", "the session header may be spelled in any case", spelledSession},
+		{"D49", "the session header may be spelled in any case, and holds one id of visible ASCII", spelledSession},
 	}
 }
 
@@ -182,6 +183,17 @@ func spelledSession(t *testing.T, k *stage) {
 				t.Errorf("%s: open %v", name, got)
 			}
 		}
+	}
+	for _, header := range []string{
+		"Mcp-Session-Id: a b", "mcp-session-id: a\tb", "MCP-SESSION-ID: a\x80", "Mcp-Session-Id: \u00e9", "Mcp-Session-Id: a\x7f", "Mcp-Session-Id: " + strings.Repeat("x", 1025),
+		"Mcp-Session-Id: a\r\nMcp-Session-Id: a", "Mcp-Session-Id: a\r\nmcp-session-id: b",
+	} {
+		s := k.set(t, hostile.Options{Era: hostile.Legacy}, hostile.Setup{})
+		s.up.On("initialize", hostile.JSON(`{"jsonrpc":"2.0","id":$ID,"result":`+s.up.Greeting()+`}`, header))
+		s.under(fmt.Sprintf("unusable %.40q", header), func(s *scene) {
+			s.ask(hostile.Ask{}, want{reason: call.InitializeFailed, effect: call.ImpactNone, calls: none, opened: 1})
+			s.counted("notifications", s.up.Count("notifications/initialized"), 0)
+		})
 	}
 	s := k.warm(t, hostile.Modern, hostile.Setup{})
 	s.ask(hostile.Ask{Modern: true, Header: http.Header{

@@ -234,6 +234,7 @@ func notAllowed(t *testing.T, k *stage) {
 			t.Errorf("%d: the loser sent %d DELETE, want 1", status, got)
 		}
 	}
+	closedRuns(t, k)
 	s := k.warm(t, hostile.Legacy, hostile.Setup{})
 	before := len(s.up.Requests())
 	for _, verb := range []string{http.MethodGet, http.MethodDelete, http.MethodPut, http.MethodHead} {
@@ -246,6 +247,36 @@ func notAllowed(t *testing.T, k *stage) {
 	if up := s.up; up.Count("GET") != 0 {
 		t.Error("a GET went to the server")
 	}
+}
+
+// closedRuns closes the session of a run on servers that take DELETE in every
+// way: it is sent once, and the next call of the run opens anew.
+func closedRuns(t *testing.T, k *stage) {
+	for status, closed := range map[int]bool{200: true, 202: true, 204: true, 404: true, 405: true, 400: false, 500: false} {
+		s := k.set(t, hostile.Options{Era: hostile.Legacy, On: map[string]hostile.Script{"DELETE": hostile.Status(status, "", "")}}, hostile.Setup{})
+		s.ask(hostile.Ask{Run: "r1"}, want{opened: 1, session: "new"})
+		s.ask(hostile.Ask{}, want{opened: 1, session: "new"})
+		for _, want := range []string{fmt.Sprintf(`{"closed":%d,"failed":%d,"run":"r1"}`, count(closed), count(!closed)), `{"closed":0,"failed":0,"run":"r1"}`} {
+			reply := s.relay.Ask(t.Context(), t, hostile.Ask{Verb: http.MethodDelete, Path: "/v1/runs/r1"})
+			if reply.Status != http.StatusOK || reply.Body != want {
+				t.Errorf("%d: closing the run gave %d %s, want %s", status, reply.Status, reply.Body, want)
+			}
+		}
+		s.counted("DELETE", s.up.Count("DELETE"), 1)
+		records := s.relay.Records()
+		if record := records[len(records)-1]; record.Operation != call.OperationClose || (record.Outcome == call.Answered) != closed || record.Status != status {
+			t.Errorf("%d: the record says %s, %s, status %d", status, record.Operation, record.Outcome, record.Status)
+		}
+		s.ask(hostile.Ask{}, want{session: "reused"}) // not of the run
+		s.ask(hostile.Ask{Run: "r1"}, want{opened: 1, session: "new"})
+	}
+}
+
+func count(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // raced lets relays call at once, each of which must open a session of its own
