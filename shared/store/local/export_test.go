@@ -55,6 +55,7 @@ const (
 	Ripe     = ripe
 	Recent   = recent
 	HeadSize = headSize
+	Settled  = settled
 )
 
 // Hold lets records wait for a fold until Fold is called or enough are there.
@@ -126,9 +127,6 @@ func (s *Store) Journal() string {
 	return s.trail.folder.own
 }
 
-// AppendRecord appends the JSON of a record.
-func AppendRecord(b []byte, r *audit.Record) ([]byte, error) { return appendRecord(b, r) }
-
 // Frame is the frame of a record, a final where ended.
 func Frame(r audit.Record, ended bool, sequence uint64) ([]byte, error) {
 	as := intent
@@ -161,3 +159,9 @@ func (e entry) frame(sequence uint64) []byte {
 	seal(frame, sequence)
 	return frame
 }
+
+// ErrNewer says that a whole frame is not understood.
+var ErrNewer = errNewer
+
+// Seal makes the head of a frame anew.
+func Seal(frame []byte, sequence uint64) { seal(frame, sequence) }

@@ -3,6 +3,7 @@ package local_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,6 +20,10 @@ import (
 // The folders of tests are of this process's user alone, whatever mask it has.
 func TestMain(m *testing.M) {
 	syscall.Umask(0o022)
+	if dir := os.Getenv(childEnv); dir != "" {
+		fmt.Fprintln(os.Stderr, child(dir))
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }
 

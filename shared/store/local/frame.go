@@ -3,10 +3,12 @@ package local
 import (
 	"bufio"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 
 	"mcprelay/shared/audit"
 )
@@ -55,8 +57,11 @@ type entry struct {
 }
 
 // appendFrame appends the frame of a record to b; its head is filled in by
-// [seal].
+// seal.
 func appendFrame(b []byte, as state, r *audit.Record) ([]byte, error) {
+	if err := readable(r); err != nil {
+		return nil, err
+	}
 	b = append(b, make([]byte, headSize)...)
 	b = append(b, byte(as))
 	b = binary.LittleEndian.AppendUint64(b, uint64(r.Time.UnixNano()))
@@ -65,11 +70,22 @@ func appendFrame(b []byte, as state, r *audit.Record) ([]byte, error) {
 		b = append(b, text...)
 	}
 	begins := len(b)
-	b, err := appendRecord(b, r)
-	if err != nil {
-		return nil, err
-	}
+	b = r.AppendJSON(b)
 	return b, within(b[begins:])
+}
+
+// readable refuses what could be written and not read back: one such record
+// would be in the way of every page that it is on.
+func readable(r *audit.Record) error {
+	switch year := r.Time.UTC().Year(); {
+	case year < 0 || year > 9999: // RFC 3339
+		return fmt.Errorf("the year %d", year)
+	case math.IsNaN(r.DurationMS) || math.IsInf(r.DurationMS, 0):
+		return errors.New("a duration that is no number")
+	case len(r.PolicyMetadata) > 0 && !json.Valid(r.PolicyMetadata):
+		return errors.New("metadata that is no JSON")
+	}
+	return nil
 }
 
 // seal fills in the head of a frame.
