@@ -43,7 +43,7 @@ var table = []Row{
 
 	{SecretMissing, NoAnswer, StageCredential, ImpactNone, 502, CodeCredential, "the server's credential is not set", false},
 	{SecretUnavailable, NoAnswer, StageCredential, ImpactNone, 503, CodeCredential, "the server's credential could not be read now", false},
-	{SecretUnusable, NoAnswer, StageCredential, ImpactNone, 502, CodeCredential, "the server's credential holds a byte that a header cannot carry", false},
+	{SecretUnusable, NoAnswer, StageCredential, ImpactNone, 502, CodeCredential, "the server's credential cannot be used as it is stored", false},
 	{UpstreamUnauthorized, NoAnswer, StageCredential, ImpactNone, 502, CodeCredential, "the server rejected the relay's credential", false},
 
 	{ProcessFailed, NoAnswer, StageProcess, ImpactNone, 502, CodeProcess, "the server's process could not be started", false},

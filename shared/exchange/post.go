@@ -47,6 +47,9 @@ func (x *Exchange) post(ctx context.Context, r *Request, m *message) (*response,
 	}
 	if err != nil {
 		p.done()
+		if refusal := p.conn.Rejected(err); refusal != nil {
+			return nil, refusal
+		}
 		return nil, headFault(ctx, err)
 	}
 	r.facts.Status = p.StatusCode

@@ -56,7 +56,7 @@ func suite(ctx context.Context, t *testing.T, arguments ...string) *exec.Cmd {
 // must pass as well.
 var extras = []string{"json-schema-2020-12-preservation"}
 
-var scenarioLine = regexp.MustCompile(`^  - ([a-z0-9-]+)$`)
+var scenarioLine = regexp.MustCompile(`^  - ([a-z0-9_-]+)$`)
 
 // scored lists the scored client scenarios of a revision that are not under auth/.
 func scored(t *testing.T, revision string) []string {
@@ -79,7 +79,7 @@ func scored(t *testing.T, revision string) []string {
 	return names
 }
 
-var failureLine = regexp.MustCompile(`^  - ([a-z0-9-]+) # \S.{10,}$`)
+var failureLine = regexp.MustCompile(`^  - ([a-z0-9_-]+) # \S.{10,}$`)
 
 // failures reads the expected ones.
 func failures(t *testing.T) []string {
