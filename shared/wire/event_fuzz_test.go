@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +76,10 @@ func interpret(stream string) (all []wire.Event) {
 	return all
 }
 
+func sameEvent(a, b wire.Event) bool {
+	return a.Type == b.Type && a.ID == b.ID && bytes.Equal(a.Data, b.Data) && a.Partial == b.Partial
+}
+
 // FuzzEventReader checks that a stream means what the standard says, however
 // it is cut.
 func FuzzEventReader(f *testing.F) {
@@ -87,13 +92,13 @@ func FuzzEventReader(f *testing.F) {
 		whole, wholeErr := events(bytes.NewReader(stream), limits)
 		for _, source := range []io.Reader{chunked(stream, seed), afterCR(stream, len(stream)), afterCR(stream, 1+int(seed%50))} {
 			parts, partsErr := events(source, limits)
-			if diff := cmp.Diff(whole, parts); diff != "" || wholeErr != partsErr {
-				t.Fatalf("whole %v, in parts %v (-whole +parts):\n%s", wholeErr, partsErr, diff)
+			if !slices.EqualFunc(whole, parts, sameEvent) || wholeErr != partsErr {
+				t.Fatalf("whole %v, in parts %v (-whole +parts):\n%s", wholeErr, partsErr, cmp.Diff(whole, parts))
 			}
 		}
 		if wholeErr == io.EOF {
-			if diff := cmp.Diff(interpret(string(stream)), whole); diff != "" {
-				t.Fatalf("(-standard +reader):\n%s", diff)
+			if want := interpret(string(stream)); !slices.EqualFunc(want, whole, sameEvent) {
+				t.Fatalf("(-standard +reader):\n%s", cmp.Diff(want, whole))
 			}
 		}
 		total := 0
@@ -113,17 +118,17 @@ func FuzzEventReader(f *testing.F) {
 // grows, moves and is given away.
 func TestEventsOfEverySizeAreReadWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for range 12 {
+	for range 8 {
 		var stream strings.Builder
 		for range r.IntN(40) {
 			for range r.IntN(4) {
-				text := strings.Repeat(string(rune('a'+r.IntN(26))), r.IntN(1<<r.IntN(16)))
+				text := strings.Repeat(string(rune('a'+r.IntN(26))), r.IntN(1<<r.IntN(15)))
 				stream.WriteString([]string{"data:", "data: ", "data: ", ": ", "id: ", "event:"}[r.IntN(6)] + text + []string{"\n", "\r\n", "\r"}[r.IntN(3)])
 			}
 			stream.WriteString([]string{"\n", "\r\n", "\n\n", ""}[r.IntN(4)])
 		}
 		want := interpret(stream.String())
-		most := 1 << r.IntN(15)
+		most := 64 << r.IntN(9)
 		text := stream.String()
 		source := func(p []byte) (int, error) {
 			if text == "" {
@@ -134,8 +139,8 @@ func TestEventsOfEverySizeAreReadWhole(t *testing.T) {
 			return n, nil
 		}
 		got, err := events(readerFunc(source), wide)
-		if diff := cmp.Diff(want, got); diff != "" || err != io.EOF {
-			t.Fatalf("%v, chunks of up to %d (-standard +reader):\n%.4000s", err, most, diff)
+		if !slices.EqualFunc(want, got, sameEvent) || err != io.EOF {
+			t.Fatalf("%v, chunks of up to %d (-standard +reader):\n%.4000s", err, most, cmp.Diff(want, got))
 		}
 	}
 }

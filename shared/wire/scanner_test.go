@@ -107,7 +107,7 @@ func odd() []string {
 func TestScannerAgreesWithTheOracleOnEveryMutation(t *testing.T) {
 	for _, text := range messages() {
 		agree(t, []byte(text))
-		for i := 0; i < len(text); i += 1 + len(text)/250 {
+		for i := 0; i < len(text); i += 1 + len(text)/70 {
 			agree(t, []byte(text[:i]))
 			agree(t, []byte(text[i:]))
 			agree(t, []byte(text[:i]+text[i+1:]))
@@ -115,7 +115,7 @@ func TestScannerAgreesWithTheOracleOnEveryMutation(t *testing.T) {
 			agree(t, []byte(text[:i]+string([]byte{text[i] ^ 0x20})+text[i+1:]))
 			agree(t, []byte(text[:i]+string([]byte{text[i] ^ 0x80})+text[i+1:]))
 		}
-		for i := 0; i < len(text); i += 1 + len(text)/60 {
+		for i := 0; i < len(text); i += 1 + len(text)/16 {
 			for _, other := range odd() {
 				agree(t, []byte(text[:i]+other+text[i:]))
 				agree(t, []byte(text[:i]+other+text[i+1:]))
@@ -127,9 +127,9 @@ func TestScannerAgreesWithTheOracleOnEveryMutation(t *testing.T) {
 // A string is looked at in words and strides; what ends it may be at any place
 // of one.
 func TestScannerSeesEveryPlaceOfAString(t *testing.T) {
-	lengths := []int{0, 1, 7, 8, 9, 15, 16, 31, 63, 64, 65, 71, 72, 73, 95, 96, 127, 128, 200, 327, 328, 329, 330, 1400}
+	lengths := []int{0, 1, 6, 7, 8, 9, 15, 16, 31, 63, 64, 65, 72, 73, 96, 128, 328, 329, 330, 1400}
 	for _, size := range lengths {
-		for at := 0; at <= size; at += 1 + at/12 {
+		for at := 0; at <= size; at += 1 + at/6 {
 			for _, other := range odd() {
 				text := strings.Repeat("x", at) + other + strings.Repeat("y", size-at)
 				agree(t, []byte(`{"a":"`+text+`"}`))
@@ -137,8 +137,8 @@ func TestScannerSeesEveryPlaceOfAString(t *testing.T) {
 			}
 		}
 	}
-	for _, size := range []int{16 << 10, 20 << 10, 40 << 10} {
-		for _, other := range odd() {
+	for _, size := range []int{16 << 10, 40 << 10} {
+		for _, other := range []string{`"`, `\`, "\x1f", "\x80", "é"} {
 			agree(t, []byte(`{"a":"`+strings.Repeat("x", size)+other+`yyyyyyyy"}`))
 		}
 	}
@@ -219,7 +219,7 @@ func random(r *rand.Rand, depth int) string {
 
 func TestScannerAgreesWithTheOracleOnRandomTexts(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
-	for range 10_000 {
+	for range 3_000 {
 		text := random(r, 1+r.IntN(6))
 		agree(t, []byte(text))
 		agree(t, []byte(`{"jsonrpc":"2.0","id":1,"method":"x","params":`+text+`}`))
