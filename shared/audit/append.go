@@ -73,6 +73,7 @@ func (r *Record) appendExchange(dst []byte) []byte {
 	dst = text(dst, "era", r.Era)
 	dst = text(dst, "protocol_version", r.ProtocolVersion)
 	dst = text(dst, "session", r.Session)
+	dst = flag(dst, "session_lost", r.SessionLost)
 	dst = number(dst, "posts", int64(r.Posts))
 	dst = text(dst, "location", r.Location)
 	dst = text(dst, "challenge", r.Challenge)

@@ -55,6 +55,7 @@ func (x *Exchange) ask(ctx context.Context, r *Request, m *message) (wire.Reply,
 	found, refused := a.refusesVersion(s)
 	switch {
 	case a.lost(s):
+		r.facts.Lost = true
 		s, refusal = x.open(ctx, r, s)
 	case refused:
 		s, refusal = x.turn(ctx, r, s, found)

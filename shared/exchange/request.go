@@ -135,6 +135,7 @@ type Facts struct {
 	Era      session.Era
 	Version  string
 	Session  string // one of the Session constants; empty before it is known
+	Lost     bool   // the server had lost the session, so the request was put again
 	Posts    int    // POSTs of the agent's request of which a byte was written
 	BytesOut int64  // on the wire inside TLS, the handshake of MCP included
 	BytesIn  int64

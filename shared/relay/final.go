@@ -73,6 +73,7 @@ func noteFacts(record *audit.Record, f exchange.Facts) {
 	record.Posts += f.Posts
 	record.ServerRequests += f.ServerRequests
 	record.CancelSent = f.Cancelled
+	record.SessionLost = record.SessionLost || f.Lost
 	record.BytesOut += f.BytesOut
 	record.BytesIn += f.BytesIn
 }
