@@ -38,7 +38,8 @@ func (m *Masker) hidden(b []byte) bool {
 	if m == nil || len(m.words) == 0 {
 		return false
 	}
-	var piece []byte
+	var room [256]byte // few pieces are longer
+	piece := room[:0]
 	for at := 0; ; {
 		if at = m.telling(b, at); at < 0 {
 			return false

@@ -38,27 +38,15 @@ func newEscapes(words []string) escapes {
 	return e
 }
 
-// telling is the place of the first backslash at or after from whose escape may
-// stand for a character of a form, or for a part of another escape; -1 for
-// none.
-func (e *escapes) telling(b []byte, from int) int {
-	for {
-		if from = e.candidate(b, from); from < 0 || e.tells(b[from:]) {
-			return from
-		}
-		from += 2
-	}
-}
-
 // stretch is how far a text is looked through word by word after a backslash,
 // in bytes, before the next backslash is searched for: those in a text of
 // lines are nearer than that, and the search would end too soon to pay.
 const stretch = 128
 
-// candidate is the place of the first backslash at or after from that an odd
-// character follows, or of any where every escape tells; -1 for none. Of what
-// makes an escape after a backslash, only 'u' and '/' are odd.
-func (e *escapes) candidate(b []byte, from int) int {
+// telling is the place of the first backslash at or after from whose escape may
+// stand for a character of a form, or for a part of another escape; -1 for
+// none.
+func (e *escapes) telling(b []byte, from int) int {
 	for {
 		jump := bytes.IndexByte(b[from:], '\\')
 		if jump < 0 {
@@ -69,21 +57,24 @@ func (e *escapes) candidate(b []byte, from int) int {
 		}
 		stop := min(from+stretch, len(b)-8)
 		for ; from < stop; from += 8 {
-			word, next := binary.LittleEndian.Uint64(b[from:]), binary.LittleEndian.Uint64(b[from+1:])
-			if hits := zeros(word^'\\'*ones) & (next << 7); hits != 0 {
-				return from + bits.TrailingZeros64(hits)/8
+			// Of what makes an escape after a backslash, only u and / are odd.
+			word, odd := binary.LittleEndian.Uint64(b[from:]), binary.LittleEndian.Uint64(b[from+1:])<<7
+			for hits := zeros(word^'\\'*ones) & odd; hits != 0; hits &= hits - 1 {
+				if at := from + bits.TrailingZeros64(hits)/8; e.tells(b[at:]) {
+					return at
+				}
 			}
 		}
 		if from+8 >= len(b) {
-			return lastCandidate(b, from)
+			return e.last(b, from)
 		}
 	}
 }
 
-// lastCandidate is candidate for the few bytes at the end of a text.
-func lastCandidate(b []byte, from int) int {
+// last is telling for the few bytes at the end of a text.
+func (e *escapes) last(b []byte, from int) int {
 	for ; from+1 < len(b); from++ {
-		if b[from] == '\\' && b[from+1]&1 != 0 {
+		if b[from] == '\\' && e.tells(b[from:]) {
 			return from
 		}
 	}
@@ -99,10 +90,14 @@ const (
 // zeros has the high bit of every byte of word that is zero.
 func zeros(word uint64) uint64 { return ^(word&lows + lows | word | lows) }
 
-// tells reports whether the escape of a candidate may hide something.
+// tells reports whether the escape at the beginning of b, which is longer than
+// a backslash, may hide something.
 func (e *escapes) tells(b []byte) bool {
-	if e.every || b[1] != 'u' {
-		return e.every || b[1] == '/' && e.form['/']
+	switch {
+	case b[1] == '/':
+		return e.form['/']
+	case b[1] != 'u' || len(b) < longestEscape || b[2] != '0' || b[3] != '0' || b[4] > '7':
+		return false // no ASCII
 	}
 	c, size := unescape(b)
 	// What is no escape stays as it is, unless an escape inside it makes it
