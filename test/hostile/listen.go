@@ -76,7 +76,7 @@ func (s *Server) admit(socket *net.TCPConn) *Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dialed++
-	c := &Conn{Conn: socket, socket: socket, server: s, Number: s.dialed}
+	c := &Conn{Conn: socket, socket: socket, reader: bufio.NewReader(socket), server: s, Number: s.dialed}
 	s.conns[c] = true
 	if s.ended {
 		socket.Close()
