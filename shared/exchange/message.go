@@ -40,14 +40,15 @@ type message struct {
 // scratch is what one POST is built in. It is reused, so nothing that outlives
 // the POST may point into it.
 type scratch struct {
-	body   []byte
-	out    []byte
+	body   []byte // what is written after out
+	out    []byte // written first
 	header http.Header
 }
 
-// maxScratch is the largest buffer that is kept for the next call: the
-// requests of agents are small, and one of 1 MiB must not stay in memory.
-const maxScratch = 64 << 10
+// maxScratch is the largest buffer that is kept for the next call, in bytes.
+// What is kept is given up with the second collection of garbage that finds it
+// unused.
+const maxScratch = 512 << 10
 
 func (x *Exchange) borrow() *scratch {
 	if s, ok := x.scratch.Get().(*scratch); ok {

@@ -31,7 +31,7 @@ func (x *Exchange) post(ctx context.Context, r *Request, m *message) (*response,
 	if refusal := x.appendRequest(s, r, m); refusal != nil {
 		return nil, refusal
 	}
-	p, refusal := x.send(ctx, r, s.out)
+	p, refusal := x.send(ctx, r, s)
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -64,7 +64,7 @@ func (x *Exchange) post(ctx context.Context, r *Request, m *message) (*response,
 // so nothing is replayed, however likely it is that the pool held a dead one.
 // A write that failed half-way is followed by reading: a server that refuses a
 // request early says why before it closes (RFC 9112 section 9.3).
-func (x *Exchange) send(ctx context.Context, r *Request, out []byte) (*response, *call.Refusal) {
+func (x *Exchange) send(ctx context.Context, r *Request, s *scratch) (*response, *call.Refusal) {
 	conn, err := x.take(ctx, r)
 	for {
 		if err != nil {
@@ -74,7 +74,10 @@ func (x *Exchange) send(ctx context.Context, r *Request, out []byte) (*response,
 		r.facts.Status = 0
 		p := &response{ctx: ctx, conn: conn, stop: conn.Bind(ctx), facts: r.facts}
 		if err = ctx.Err(); err == nil { // the end of ctx may not have reached the connection yet
-			_, err = conn.Write(out)
+			_, err = conn.Write(s.out)
+		}
+		if err == nil && len(s.body) > 0 {
+			_, err = conn.Write(s.body)
 		}
 		if err == nil || conn.Written() > 0 {
 			return p, nil

@@ -15,7 +15,12 @@ const accepted = "Content-Type: application/json\r\n" +
 	"Accept: application/json, text/event-stream\r\n" +
 	"Accept-Encoding: identity\r\n"
 
-// appendRequest builds the whole request, head and body, in s.out.
+// maxJoined is the largest body that is sent in one write with its head, in
+// bytes: below it a copy costs less than a second write.
+const maxJoined = 16 << 10
+
+// appendRequest builds the whole request in s.out, or its head there and its
+// body in s.body.
 func (x *Exchange) appendRequest(s *scratch, r *Request, m *message) *call.Refusal {
 	s.body = s.body[:0]
 	if m.verb == "POST" {
@@ -40,7 +45,9 @@ func (x *Exchange) appendRequest(s *scratch, r *Request, m *message) *call.Refus
 	out, refusal = x.appendProtocol(out, refusal, m)
 	out, refusal = x.appendCredential(out, refusal, s, r)
 	out = append(out, "\r\n"...)
-	s.out = append(out, s.body...)
+	if s.out = out; len(s.body) <= maxJoined {
+		s.out, s.body = append(out, s.body...), s.body[:0]
+	}
 	return refusal
 }
 

@@ -10,6 +10,7 @@ package front
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
@@ -44,10 +45,15 @@ type Options struct {
 }
 
 // Front serves the agents' HTTP surface.
-type Front struct{ Options }
+type Front struct {
+	Options
+	info json.RawMessage // serverInfo: the relay's own, on both eras
+}
 
 // New makes the handler.
-func New(o Options) *Front { return &Front{Options: o} }
+func New(o Options) *Front {
+	return &Front{Options: o, info: quoted(map[string]string{"name": o.Name, "version": o.Version})}
+}
 
 // ServeHTTP routes by path, without redirects: a trailing slash is the same path.
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -147,12 +147,14 @@ func (f *Front) unknownMethod(w http.ResponseWriter, r *http.Request, q request)
 const envelopeSize = 64
 
 func (f *Front) result(w http.ResponseWriter, q request, result json.RawMessage) {
-	writeBytes(w, http.StatusOK, "application/json", wire.AppendResult(make([]byte, 0, len(result)+len(q.ID.Raw())+envelopeSize), q.ID, result))
+	f.resultParts(w, q, [][]byte{result})
 }
 
-// serverInfo is the relay's own, on both eras.
-func (f *Front) serverInfo() map[string]string {
-	return map[string]string{"name": f.Name, "version": f.Version}
+// resultParts answers with a result whose parts stand one after another, so
+// that a large one is not copied.
+func (f *Front) resultParts(w http.ResponseWriter, q request, result [][]byte) {
+	head := wire.AppendResultHead(make([]byte, 0, len(q.ID.Raw())+envelopeSize), q.ID)
+	writeParts(w, http.StatusOK, "application/json", head, result, []byte(wire.ResultTail))
 }
 
 func (f *Front) initialize(w http.ResponseWriter, r *http.Request, q request) {
@@ -169,7 +171,7 @@ func (f *Front) initialize(w http.ResponseWriter, r *http.Request, q request) {
 	f.result(w, q, quoted(map[string]any{
 		"protocolVersion": version,
 		"capabilities":    map[string]any{"tools": map[string]any{}},
-		"serverInfo":      f.serverInfo(),
+		"serverInfo":      f.info,
 	}))
 }
 
@@ -187,6 +189,6 @@ func (f *Front) discover(w http.ResponseWriter, r *http.Request, q request) {
 		"capabilities":      map[string]any{"tools": map[string]any{}},
 		"ttlMs":             discoverTTL,
 		"cacheScope":        "private",
-		"_meta":             map[string]any{wire.MetaServerInfo: f.serverInfo()},
+		"_meta":             map[string]any{wire.MetaServerInfo: f.info},
 	}))
 }

@@ -29,7 +29,8 @@ func (f *Front) servePlain(w http.ResponseWriter, r *http.Request, server, tool 
 		writeProblem(w, c, refusal)
 		return
 	}
-	writeBytes(w, http.StatusOK, "application/json", plainReply(answer))
+	head, content := plainReply(answer)
+	writeParts(w, http.StatusOK, "application/json", head, [][]byte{content}, []byte("}"))
 }
 
 func readPlain(w http.ResponseWriter, r *http.Request, c *call.Call) *call.Refusal {
@@ -42,18 +43,15 @@ func readPlain(w http.ResponseWriter, r *http.Request, c *call.Call) *call.Refus
 }
 
 // plainReply keeps the upstream's bytes as they came.
-func plainReply(a relay.Answer) []byte {
+func plainReply(a relay.Answer) (head []byte, content []byte) {
 	name, content := `"result":`, a.Result
 	if a.Error != nil {
 		name, content = `"error":`, a.Error
 	}
-	reply := make([]byte, 0, len(content)+80)
-	reply = append(reply, `{"call_id":"`+a.CallID+`","outcome":"`+string(call.Answered)+`",`+name...)
 	if content == nil {
 		content = json.RawMessage("null")
 	}
-	reply = append(reply, content...)
-	return append(reply, '}')
+	return []byte(`{"call_id":"` + a.CallID + `","outcome":"` + string(call.Answered) + `",` + name), content
 }
 
 // MaxName bounds a server's or tool's name as it comes from an agent, in

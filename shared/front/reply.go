@@ -23,13 +23,26 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 }
 
 func writeBytes(w http.ResponseWriter, status int, contentType string, body []byte) {
+	writeParts(w, status, contentType, nil, [][]byte{body}, nil)
+}
+
+// writeParts writes a body that stands in parts.
+func writeParts(w http.ResponseWriter, status int, contentType string, head []byte, parts [][]byte, tail []byte) {
+	length := len(head) + len(tail)
+	for _, part := range parts {
+		length += len(part)
+	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(ReplyBudget))
 	header := w.Header()
 	header.Set("Content-Type", contentType)
-	header.Set("Content-Length", strconv.Itoa(len(body)))
+	header.Set("Content-Length", strconv.Itoa(length))
 	w.WriteHeader(status)
 	// A failed write means that the reader has gone; the record is written already.
-	_, _ = w.Write(body)
+	_, _ = w.Write(head)
+	for _, part := range parts {
+		_, _ = w.Write(part)
+	}
+	_, _ = w.Write(tail)
 }
 
 // sentence is the text an agent sees: constant for its reason, but for the

@@ -21,33 +21,27 @@ func (f *Front) callTool(w http.ResponseWriter, r *http.Request, q request) {
 		return
 	}
 	result := answer.Result
+	if result == nil {
+		result = json.RawMessage(`{}`)
+	}
 	if q.modern {
-		result = f.modernResult(result)
+		f.resultParts(w, q, f.modernResult(result))
+		return
 	}
 	f.result(w, q, result)
 }
 
 // modernResult gives a result what 2026-07-28 requires of every result: its
 // type, where a legacy server gave none, and the relay's serverInfo. All other
-// bytes stay as they came.
-func (f *Front) modernResult(result json.RawMessage) json.RawMessage {
-	if _, ok := wire.Member(result, "resultType"); !ok {
-		result = member(result, "resultType", json.RawMessage(`"complete"`))
-	}
-	meta, ok := wire.Member(result, "_meta")
-	if !ok || len(meta) == 0 || meta[0] != '{' {
-		meta = json.RawMessage(`{}`)
-	}
-	return member(result, "_meta", member(meta, wire.MetaServerInfo, quoted(f.serverInfo())))
-}
-
-// member sets one member and leaves an object that cannot take it as it is.
-func member(object json.RawMessage, name string, value json.RawMessage) json.RawMessage {
-	changed, err := wire.SetMember(object, name, value)
+// bytes stay as they came; a result that cannot take members stays whole.
+func (f *Front) modernResult(result json.RawMessage) [][]byte {
+	parts, err := wire.Splice(result,
+		wire.Set{Name: "resultType", Value: json.RawMessage(`"complete"`), Absent: true},
+		wire.Set{Name: "_meta", Within: []wire.Set{{Name: wire.MetaServerInfo, Value: f.info}}})
 	if err != nil {
-		return object
+		return [][]byte{result}
 	}
-	return changed
+	return parts
 }
 
 // listTools reads the server's tools and shows those that the rules offer to
@@ -68,7 +62,8 @@ func (f *Front) toolList(tools []json.RawMessage, modern bool) json.RawMessage {
 	list := appendItems([]byte(`{"tools":`), tools)
 	if modern {
 		list = append(list, `,"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":`...)
-		list = append(list, quoted(map[string]any{wire.MetaServerInfo: f.serverInfo()})...)
+		list = append(list, `{"`+wire.MetaServerInfo+`":`...)
+		list = append(append(list, f.info...), '}')
 	}
 	return append(list, '}')
 }
