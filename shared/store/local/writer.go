@@ -16,7 +16,7 @@ const (
 	// expireEvery is the pause between two deletions of what has expired.
 	expireEvery = time.Hour
 	// checkpointPages is when SQLite moves the log into the file: 16 MB of
-	// pages. With its own 1,000 a lone record took 65 µs instead of 46, since
+	// pages. With its own 1,000 a lone row took 65 µs instead of 46, since
 	// every 250th waits for the file to be synced.
 	checkpointPages = 4000
 )
@@ -42,13 +42,15 @@ type request struct {
 // disk, is paid once for all of them; they stop waiting when their ctx ends,
 // also where the disk hangs.
 //
+// The records of the trail come by another way, many at a time: see trail.
+//
 // The pragma synchronous says when SQLite waits for the disk. FULL does at
 // every commit, and is set for a batch that holds a durable request; with
 // NORMAL a commit survives the end of the process but perhaps not of the
-// machine. A lone intent takes 350 µs with FULL, a lone final 60 to 100 with
-// NORMAL. The setting is changed between batches on this one connection, which
-// takes 3 µs: a second connection with the other setting would read every page
-// anew that the first one wrote.
+// machine. A lone row takes 350 µs with FULL, 60 to 100 with NORMAL. The
+// setting is changed between batches on this one connection, which takes 3 µs:
+// a second connection with the other setting would read every page anew that
+// the first one wrote.
 type writer struct {
 	db       *sql.DB
 	conn     *sql.Conn
