@@ -102,6 +102,16 @@ func TestEndlessLinesCostNoMemory(t *testing.T) {
 	}
 }
 
+// TestAChildThatIsNotReadAnyMoreIsNotWaitedFor: it could not end by itself
+// while it writes.
+func TestAChildThatIsNotReadAnyMoreIsNotWaitedFor(t *testing.T) {
+	p := newPool(t, nil)
+	r := ask(scripted(script{}), "endless")
+	r.Spec.Close = 10 * wait
+	refused(t, within(t), p, r)
+	result(t, p, withTool(r, "echo"))
+}
+
 func TestAChildThatTalksWhileNobodyAsksIsEnded(t *testing.T) {
 	p := newPool(t, nil)
 	r := ask(scripted(script{}), "chatter")

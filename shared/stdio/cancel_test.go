@@ -1,9 +1,11 @@
 package stdio_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -99,7 +101,7 @@ func TestAChildThatDoesNotGetBackIsEnded(t *testing.T) {
 // the question whether it is there.
 func TestAChildThatAnswersLateGetsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, starts := staged(script{Era: stdio.Legacy})
+		p, starts := staged(script{Era: stdio.Legacy, Deaf: "ping"})
 		defer shut(t, p)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -169,6 +171,59 @@ func TestARequestThatWasWrittenInPartEndsTheChild(t *testing.T) {
 		t.Errorf("a child with a part of a line is still used: %+v", again)
 	}
 	dies(t, facts.PID)
+}
+
+// TestNothingFollowsAPartOfALine: whoever reads it would take both for one.
+func TestNothingFollowsAPartOfALine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rest := make(chan string, 1)
+		p := stdio.NewStaged(stdio.Config{}, func(*stdio.Spec) stdio.Actor {
+			return func(stdin io.Reader, stdout, _ io.Writer) string {
+				openModern(stdin, stdout)
+				_, _ = io.ReadFull(stdin, make([]byte, 10))
+				time.Sleep(2 * time.Second)
+				text, _ := io.ReadAll(stdin)
+				rest <- string(text)
+				return "exit status 0"
+			}
+		})
+		defer shut(t, p)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		got, facts := refused(t, ctx, p, ask(stdio.Spec{Close: time.Minute}, "echo"))
+		want(t, got, call.CallTimeout, call.ImpactUnknown)
+		if got := <-rest; got != "" || facts.Cancelled || facts.Requests != 1 {
+			t.Errorf("after a part of the request came %q; %+v", got, facts)
+		}
+	})
+}
+
+// openModern answers the server/discover that a child is sent first.
+func openModern(stdin io.Reader, stdout io.Writer) {
+	_, _ = bufio.NewReader(stdin).ReadString('\n') // a staged stdin gives one line at a time
+	fmt.Fprintln(stdout, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}}`)
+}
+
+// TestAnAnswerThatComesEarlyCounts, but a child that has not read its request
+// is not asked again.
+func TestAnAnswerThatComesEarlyCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := stdio.NewStaged(stdio.Config{}, func(*stdio.Spec) stdio.Actor {
+			return func(stdin io.Reader, stdout, _ io.Writer) string {
+				openModern(stdin, stdout)
+				_, _ = io.ReadFull(stdin, make([]byte, 10))
+				fmt.Fprintln(stdout, `{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
+				return "exit status 0"
+			}
+		})
+		defer shut(t, p)
+		for range 3 {
+			got := result(t, p, ask(stdio.Spec{}, "echo"))
+			if string(got.Result) != `{"content":[]}` || got.Facts.Session == stdio.SessionReused {
+				t.Errorf("got %s and %+v", got.Result, got.Facts)
+			}
+		}
+	})
 }
 
 // TestAChildThatClosedItsStdinIsReplaced: not a byte was written to it.

@@ -2,6 +2,7 @@ package stdio_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -168,6 +169,25 @@ func TestAnAnswerCountsEvenIfItIsTheLastWord(t *testing.T) {
 			t.Fatalf("got %s", got.Result)
 		}
 		reaped(t, got.Facts.PID)
+	}
+}
+
+// TestASlowSinkDoesNotLoseTheLastWords: the child is long gone when its answer
+// is read.
+func TestASlowSinkDoesNotLoseTheLastWords(t *testing.T) {
+	p := newPool(t, nil)
+	r := ask(scripted(script{}), "echo")
+	pid := result(t, p, r).Facts.PID
+	r.Tool, r.Meta = "last words", json.RawMessage(`{"progressToken":1}`)
+	steps := 0
+	r.Progress = func(json.RawMessage) {
+		if steps++; steps == 1 {
+			reaped(t, pid)
+			<-time.After(2 * stdio.DrainTime)
+		}
+	}
+	if got := result(t, p, r); !strings.Contains(string(got.Result), "goodbye") || steps != 3 {
+		t.Errorf("got %s after %d steps", got.Result, steps)
 	}
 }
 

@@ -20,6 +20,7 @@ const (
 	StderrWindow = stderrWindow
 	StderrLines  = stderrLines
 	ProbeTime    = probeTime
+	DrainTime    = drainTime
 )
 
 // Backoff is the pause after so many failures.

@@ -30,6 +30,7 @@ type script struct {
 	Code    int      // of that error; -32603 where zero
 	NoID    string   // a method that is answered with an error without an id
 	Odd     string   // a method that is answered with a line that breaks the protocol
+	Deaf    string   // a method that is not answered
 	Stuck   string   // a method at which it stops reading and writing
 	Stays   bool     // takes no SIGTERM and no end of stdin
 }
@@ -118,6 +119,8 @@ func (p *player) answer(m *incoming) bool {
 	switch m.Method {
 	case p.Fails:
 		return p.fail(m, cmp.Or(p.Code, -32603), "")
+	case p.Deaf:
+		return true
 	case p.NoID:
 		return p.say(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}`)
 	case p.Odd:
@@ -245,6 +248,9 @@ func (p *player) call(m *incoming) bool {
 		p.exit(n)
 		return false
 	case "last": // words
+		p.progress(m)
+		p.progress(m)
+		p.progress(m)
 		p.result(m, `{"content":[],"text":"goodbye"}`)
 		p.exit(0)
 		return false
@@ -329,14 +335,14 @@ func (p *player) facts(m *incoming) bool {
 			open = append(open, to)
 		}
 	}
-	facts, _ := json.Marshal(world{Env: os.Environ(), Args: os.Args[1:], Dir: dir, PID: os.Getpid(), Parent: os.Getppid(), Group: syscall.Getpgrp(), Open: open})
+	facts, _ := json.Marshal(world{Env: os.Environ(), Name: os.Args[0], Args: os.Args[1:], Dir: dir, PID: os.Getpid(), Parent: os.Getppid(), Group: syscall.Getpgrp(), Open: open})
 	return p.result(m, `{"content":[],"structuredContent":`+string(facts)+`}`)
 }
 
 // world is what facts says.
 type world struct {
 	Env, Args          []string
-	Dir                string
+	Name, Dir          string
 	PID, Parent, Group int
 	Open               []string
 }

@@ -131,15 +131,14 @@ func (p *Pool) place(ctx context.Context, s *slot) *call.Refusal {
 // yet; nil where one is ending already, or all are in use. The mutex is held,
 // so that nobody can come for it before it is told to end.
 func (p *Pool) idlest() *child {
-	var idlest *slot
-	for _, s := range p.slots {
-		if s.child == nil {
-			continue
-		}
-		if s.child.halted() {
+	for c := range p.living {
+		if c.halted() {
 			return nil
 		}
-		if s.users == 0 && (idlest == nil || s.used < idlest.used) {
+	}
+	var idlest *slot
+	for _, s := range p.slots {
+		if s.child != nil && s.users == 0 && (idlest == nil || s.used < idlest.used) {
 			idlest = s
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -155,6 +157,9 @@ func TestACommandIsLookedAtAgainForEachStart(t *testing.T) {
 	p := newPool(t, nil)
 	r := ask(spec, "facts")
 	first := factsOf(t, p, r)
+	if first.Name != spec.Command {
+		t.Errorf("the child is called %s, want %s", first.Name, spec.Command)
+	}
 	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}
@@ -221,6 +226,32 @@ func write(t testing.TB, name, text string) {
 	if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestAPlaceThatIsComingFreeIsWaitedFor: nobody else is ended for it.
+func TestAPlaceThatIsComingFreeIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, starts := staged(script{})
+		defer shut(t, p)
+		r := ask(stdio.Spec{}, "echo")
+		for i := range stdio.MaxChildren {
+			r.Key = "key " + itoa(i)
+			result(t, p, r)
+		}
+		result(t, p, withTool(r, "deaf")) // which does not end by itself
+		go p.End(r.Key)
+		synctest.Wait()
+		began := time.Now()
+		r.Key = "one more"
+		result(t, p, r)
+		if took := time.Since(began); took != stdio.DefaultClose/2 {
+			t.Errorf("it took %v, want the %v until a signal ended the other", took, stdio.DefaultClose/2)
+		}
+		r.Key = "key 0"
+		if got := result(t, p, r).Facts.Session; got != stdio.SessionReused || starts.Load() != stdio.MaxChildren+1 {
+			t.Errorf("after %d starts the idlest child is %s", starts.Load(), got)
+		}
+	})
 }
 
 // itoa is n in digits.
