@@ -146,13 +146,14 @@ func location(value string, r *Request, refusal *call.Refusal) (host string) {
 // field, with resource metadata and scopes, have about 300 bytes.
 const maxChallenge = 512
 
-// challenge is the server's WWW-Authenticate for the record. API Gateway
+// challenge is the server's WWW-Authenticate for the record, all of them. API Gateway
 // renames the header on its way out. Nothing in it is ever followed.
 func challenge(h http.Header) string {
-	value := h.Get("Www-Authenticate")
-	if value == "" {
-		value = h.Get("X-Amzn-Remapped-Www-Authenticate")
+	values := h["Www-Authenticate"]
+	if len(values) == 0 {
+		values = h["X-Amzn-Remapped-Www-Authenticate"]
 	}
+	value := strings.Join(values, ", ") // one list (RFC 9110 section 5.3)
 	visible := func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?'

@@ -152,3 +152,17 @@ func retryLater(t *testing.T, k *stage) {
 		}
 	}
 }
+
+// A server may give several challenges, as header lines or in one (RFC 9110
+// section 11.6.1): all are recorded.
+func TestEveryChallengeIsRecorded(t *testing.T) {
+	k := &stage{store: hostile.Open(t)}
+	s := k.warm(t, hostile.Legacy, hostile.Setup{})
+	s.up.On("tools/call", hostile.Status(401, "", "", `WWW-Authenticate: Basic realm="first"`, `WWW-Authenticate: Bearer realm="second", scope="a b"`))
+	reply := s.ask(hostile.Ask{}, want{reason: call.UpstreamUnauthorized, effect: call.ImpactNone, status: 401})
+	for _, want := range []string{`realm="first"`, `realm="second"`, `scope="a b"`} {
+		if !strings.Contains(reply.Record.Challenge, want) {
+			t.Errorf("the record has %q, want %s in it", reply.Record.Challenge, want)
+		}
+	}
+}
