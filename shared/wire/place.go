@@ -78,7 +78,7 @@ const blankSet = 1<<' ' | 1<<'\t' | 1<<'\r' | 1<<'\n'
 
 // blanks is the index of the first byte from i on that is no blank.
 func blanks(text []byte, i int) int {
-	for i < len(text) && text[i] <= ' ' && 1<<text[i]&blankSet != 0 {
+	for i < len(text) && text[i] <= ' ' && uint64(1)<<text[i]&blankSet != 0 {
 		i++
 	}
 	return i
