@@ -13,8 +13,8 @@
 //     before.
 //   - I2: a server sees one POST of a request; a second one only where the
 //     record says that the session or the secret was renewed.
-//   - I3: no form of a credential and no token of an agent is in a reply, a
-//     record or on the log, and no token of an agent reaches a server.
+//   - I3: no form of a credential, no token of an agent and no session id is in
+//     a reply, a record or on the log, and no token of an agent reaches a server.
 //   - I4: a result is the server's complete message under the agent's own id,
 //     never a part.
 //   - I5: nobody connected where nobody may.
@@ -40,7 +40,8 @@ type Run struct {
 	// Sent are the requests that servers saw, heads and bodies.
 	Sent     []string
 	Secrets  []string       // credentials, none shorter than [MinSecret]
-	Tokens   []string       // of agents, and session ids: looked for as they are
+	Tokens   []string       // of agents
+	Sessions []string       // ids that servers assigned
 	Canaries map[string]int // connections, by where
 }
 
@@ -152,7 +153,8 @@ func (r Run) whole(v *violations) {
 			v.add("I4: reply %d is no JSON: %v", i, err)
 			continue
 		}
-		if c.ID != "" && string(message.ID) != c.ID {
+		unread := c.Whole == "" && string(message.ID) == "null" // refused before the message was read
+		if c.ID != "" && string(message.ID) != c.ID && !unread {
 			v.add("I4: reply %d has the id %s, want %s", i, message.ID, c.ID)
 		}
 		got := string(message.Result)
@@ -190,6 +192,11 @@ func (r Run) secret(v *violations) {
 		for i, token := range r.Tokens {
 			if strings.Contains(texts[where], token) {
 				v.add("I3: %s holds token %d", where, i)
+			}
+		}
+		for i, id := range r.Sessions {
+			if strings.Contains(texts[where], id) {
+				v.add("I3: %s holds session id %d", where, i)
 			}
 		}
 	}

@@ -36,6 +36,7 @@ func sound() *invariant.Run {
 		Sent:     []string{"Authorization: Bearer " + secret},
 		Secrets:  []string{secret},
 		Tokens:   []string{token},
+		Sessions: []string{"session-1"},
 		Canaries: map[string]int{"127.0.0.1:80": 0},
 	}
 }
@@ -63,6 +64,7 @@ func TestEachInvariantIsMissedWhereItIsBroken(t *testing.T) {
 		{"three tries", "I2: 3 POSTs of call c, 2 allowed", func(r *invariant.Run) { r.Finals[2].Posts, r.Posts = 3, 5 }},
 		{"a POST that no record counts", "I2: servers saw 5 POSTs, the records count 4", func(r *invariant.Run) { r.Posts++ }},
 		{"a token on the log", "I3: the log holds token 0", func(r *invariant.Run) { r.Texts["the log"] += token }},
+		{"a session id in a reply", "I3: reply 1 holds session id 0", func(r *invariant.Run) { r.Calls[1].Body = strings.Replace(r.Calls[1].Body, "ended", "session-1", 1) }},
 		{"a token in a header of a reply", "I3: reply 0 holds token 0", func(r *invariant.Run) { r.Calls[0].Header = "X: " + token }},
 		{"a token that was passed on", "I3: request 0 to a server holds token 0", func(r *invariant.Run) { r.Sent[0] += token }},
 		{"a part of a result", "I4: reply 0 holds", func(r *invariant.Run) { r.Calls[0].Whole = `{"n":1.0,"more":true}` }},
