@@ -33,11 +33,12 @@ const (
 // registration is what is registered: each server is there for one reason.
 const registration = `{
   "tenant": "acme",
+  "max_servers": 64,
   "servers": [
     {"name": "docs", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://mcp.example.com/mcp", "auth": {"type": "none"},
       "effects": {"test_simple_text": "read"}}},
     {"name": "exact", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://mcp.example.com/mcp", "auth": {"type": "none"},
-      "allowed_tools": ["test_simple_text"], "effects": {"test_simple_text": "read"}}},
+      "allowed_tools": ["test_simple_text"], "unexpected_tools": "hide", "effects": {"test_simple_text": "read"}}},
     {"name": "old", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://legacy.example.com/mcp", "auth": {"type": "none"}}},
     {"name": "keyed", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://keyed.example.com/mcp", "auth": {"type": "bearer", "token_ref": "keyed-token"}},
       "secrets": {"keyed-token": "mcprelay/acme/keyed"}},
@@ -183,7 +184,8 @@ func (s *stores) records(t *testing.T) []audit.Record {
 	return records
 }
 
-// since names how each record looks that is not among the ones before.
+// since names how each record looks that is not among the ones before, without
+// those of lists that the relay read by itself.
 func since(before, after []audit.Record) []string {
 	known := map[string]bool{}
 	for _, r := range before {
@@ -191,7 +193,7 @@ func since(before, after []audit.Record) []string {
 	}
 	var fresh []string
 	for _, r := range after {
-		if !known[r.CallID] {
+		if !known[r.CallID] && (r.Face != call.FaceInternal || r.Operation != call.OperationDiscover) {
 			fresh = append(fresh, fmt.Sprintf("%s %s %s", r.State, r.Outcome, r.Reason))
 		}
 	}
