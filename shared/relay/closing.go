@@ -109,7 +109,7 @@ func (r *Relay) endProcesses(ctx context.Context, caller call.Principal, run str
 	}
 	for _, server := range tenant.Servers {
 		if server.Process != nil {
-			r.Processes.End(string(sessionKey(plan{errand: errand{call: call.Call{Principal: caller, Run: run}}, tenant: tenant, server: server})))
+			r.Processes.End(string(sessionKey(plan{errand: errand{call: call.Call{Principal: caller, Run: run}}, tenant: tenant, server: server, refs: server.References()})))
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"slices"
 
 	"mcprelay/shared/audit"
 	"mcprelay/shared/call"
@@ -26,13 +27,12 @@ func (r *Relay) secret(ctx context.Context, p plan, t *trail) (credential, *call
 // bind reads a server's secrets and makes of them what the exchange needs.
 // Every value is masked from here on.
 func (r *Relay) bind(ctx context.Context, p plan, t *trail, read readSecret) (credential, *call.Refusal) {
-	refs := p.server.References()
-	if len(refs) == 0 {
+	if len(p.refs) == 0 {
 		return credential{}, nil
 	}
-	values := make(map[string]secret.Value, len(refs))
-	var uses []secret.Use
-	for _, ref := range refs {
+	values := make(map[string]secret.Value, len(p.refs))
+	uses := make([]secret.Use, 0, len(p.refs))
+	for _, ref := range p.refs {
 		key := secret.Key{Tenant: p.tenant.ID, Server: p.server.Name, Ref: ref}
 		value, refusal := read(ctx, key, p.server.Secrets[ref])
 		if refusal != nil {
@@ -41,31 +41,43 @@ func (r *Relay) bind(ctx context.Context, p plan, t *trail, read readSecret) (cr
 		values[ref] = value
 		uses = append(uses, secret.Use{Ref: ref, Version: value.Version()})
 	}
-	c, masked, refusal := r.shape(p, values)
-	if refusal != nil {
-		return credential{}, refusal
+	b, known := r.memory.credential(p, uses)
+	if !known {
+		var refusal *call.Refusal
+		if b, refusal = r.shape(p, values, uses); refusal != nil {
+			return credential{}, refusal
+		}
 	}
-	c.uses = uses
-	t.values = append(t.values, masked...)
-	t.masker = r.maskers.For(t.values...)
-	for _, use := range uses {
-		t.record.Secrets = append(t.record.Secrets, audit.SecretUse{Ref: use.Ref, Version: use.Version})
+	if t.masker = b.masker; len(t.values) > 0 { // of a version before
+		t.masker = r.maskers.For(slices.Concat(t.values, b.masked)...)
 	}
-	return c, nil
+	t.values = append(t.values, b.masked...)
+	t.record.Secrets = append(t.record.Secrets, b.uses...)
+	return b.credential, nil
 }
 
-// shape puts the values where they belong, and gives those that must be masked.
-func (r *Relay) shape(p plan, values map[string]secret.Value) (c credential, masked []secret.Value, refusal *call.Refusal) {
-	if c.binding, refusal = secret.Bind(p.server.Auth, values); refusal != nil {
-		return c, nil, refusal
+// shape puts the values where they belong. What has an identity is not
+// remembered: its certificate may expire between two calls.
+func (r *Relay) shape(p plan, values map[string]secret.Value, uses []secret.Use) (b bound, refusal *call.Refusal) {
+	b.credential.uses = uses
+	for _, use := range uses {
+		b.uses = append(b.uses, audit.SecretUse{Ref: use.Ref, Version: use.Version})
 	}
-	masked = c.binding.Values()
-	if p.server.TLS.IsZero() {
-		return c, masked, nil
+	if b.credential.binding, refusal = secret.Bind(p.server.Auth, values); refusal != nil {
+		return b, refusal
 	}
-	identity, keys, refusal := r.identities.Bind(p.server.TLS, values)
-	c.identity = identity
-	return c, append(masked, keys...), refusal
+	b.masked = b.credential.binding.Values()
+	if !p.server.TLS.IsZero() {
+		identity, keys, refusal := r.identities.Bind(p.server.TLS, values)
+		if refusal != nil {
+			return b, refusal
+		}
+		b.credential.identity, b.masked = identity, append(b.masked, keys...)
+	}
+	if b.masker = r.maskers.For(b.masked...); p.server.TLS.IsZero() {
+		r.memory.bind(p, b)
+	}
+	return b, nil
 }
 
 // rules are what the guard is told of a server.

@@ -81,6 +81,7 @@ type Relay struct {
 	identities secret.Identities
 	gates      gates
 	shelf      shelf
+	memory     memory
 }
 
 // New makes a relay.

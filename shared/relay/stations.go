@@ -13,6 +13,7 @@ import (
 	"mcprelay/shared/redact"
 	"mcprelay/shared/registry"
 	"mcprelay/shared/secret"
+	"mcprelay/shared/session"
 )
 
 // plan is what the policy station made of a call: one snapshot of the
@@ -22,6 +23,8 @@ type plan struct {
 	tenant   *registry.Tenant
 	server   *registry.Server
 	tool     string // the upstream's own name
+	refs     []string
+	origin   session.Key // of what is known of the server, whoever calls
 	decision call.Decision
 }
 
@@ -79,15 +82,18 @@ func (r *Relay) policy(ctx context.Context, e errand, t *trail) (plan, *call.Ref
 	if err != nil {
 		return p, &call.Refusal{Reason: call.PolicyUnavailable, Detail: "the registration could not be read", Err: err}
 	}
+	if kept, ok := r.memory.plan(tenant, c); ok && e.session == nil {
+		kept.errand = e
+		kept.note(&t.record)
+		return kept, nil
+	}
 	p.tenant = tenant
 	server, refusal := find(tenant, c.Server)
 	if refusal != nil {
 		return p, refusal
 	}
-	p.server = server
-	if server.Process == nil {
-		t.record.Host = server.Endpoint.Host()
-	}
+	p.server, p.refs = server, server.References()
+	p.origin = session.OriginKey(tenant.ID, server.Name, server.Endpoint.String())
 	if e.session != nil && sessionKey(p) != e.session.Key {
 		return p, call.Refuse(call.EndpointNotAllowed, "server %s is registered otherwise than when the session was opened", server.Name)
 	}
@@ -99,9 +105,20 @@ func (r *Relay) policy(ctx context.Context, e errand, t *trail) (plan, *call.Ref
 		p.tool = tool
 	}
 	p.decision, refusal = policy.Decide(tenant.Rules, c.Operation, target(tenant, server, p.tool))
-	t.record.Decide(p.tool, p.decision)
-	t.record.BudgetClass, t.record.PolicyMetadata = server.BudgetClass(p.tool), server.Metadata(p.tool)
+	p.note(&t.record)
+	if refusal == nil && e.session == nil {
+		r.memory.allow(p)
+	}
 	return p, refusal
+}
+
+// note records what was decided, and what the registration says of the tool.
+func (p plan) note(record *audit.Record) {
+	if p.server.Process == nil {
+		record.Host = p.server.Endpoint.Host()
+	}
+	record.Decide(p.tool, p.decision)
+	record.BudgetClass, record.PolicyMetadata = p.server.BudgetClass(p.tool), p.server.Metadata(p.tool)
 }
 
 // find gives a server of a tenant whose endpoint is among its allowed ones.

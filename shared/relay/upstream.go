@@ -78,8 +78,8 @@ func (r *Relay) request(p plan, c credential, route egress.Route) exchange.Reque
 		Server:      p.server.Name,
 		Route:       route,
 		Authorize:   c.binding.Apply,
-		Session:     sessionKey(p),
-		Origin:      session.OriginKey(p.tenant.ID, p.server.Name, p.server.Endpoint.String()),
+		Session:     r.memory.session(p),
+		Origin:      p.origin,
 		Owner:       owner(p),
 		Operation:   p.call.Operation,
 		Tool:        p.tool,
@@ -201,7 +201,7 @@ func owner(p plan) session.Owner {
 
 func sessionKey(p plan) session.Key {
 	grant := ""
-	for _, ref := range p.server.References() {
+	for _, ref := range p.refs {
 		grant += ref + "\n"
 	}
 	return session.KeyOf(session.Parts{
