@@ -32,6 +32,7 @@ const (
 type failure struct {
 	refusal *call.Refusal
 	again   bool    // nothing of the agent's request was written: another child may do better
+	wrote   bool    // the child ended after it was sent something
 	silent  bool    // the child has not answered yet
 	broken  bool    // the child cannot be used any more
 	pending wire.ID // the child was told to stop working on it
@@ -85,8 +86,10 @@ func (c *child) ask(ctx context.Context, r *Request, f *Facts, m *message) (wire
 }
 
 // hold goes on until the request is written and answered, or fails. An answer
-// may be there before the writer has said that it is done.
+// may be there before the writer has said that it is done, and a child that
+// takes only a part may still say why.
 func (x *conversation) hold(ctx context.Context) *failure {
+	var last <-chan time.Time
 	for answered := false; !answered || x.writing != nil; {
 		select {
 		case h := <-x.w.in:
@@ -97,24 +100,34 @@ func (x *conversation) hold(ctx context.Context) *failure {
 			answered = answered || done
 			continue
 		case x.out = <-x.writing:
-			if x.writing = nil; x.out.err == nil {
+			if x.writing = nil; x.out.err == nil || answered {
 				continue
 			}
+			if x.out.n > 0 && last == nil {
+				last = time.After(x.r.Spec.Close)
+				continue
+			}
+		case <-last:
 		case <-x.c.gone:
 		case <-ctx.Done():
 		}
-		switch {
-		case answered:
-			if x.written(true) < len(x.line) {
-				x.c.halt() // nothing it is sent from here on could be read
-			}
-			return nil
-		case ctx.Err() != nil && x.out.err == nil:
-			return x.overdue(ctx)
+		if !answered {
+			return x.unanswered(ctx)
 		}
-		return x.ended()
+		x.written(true)
+	}
+	if x.out.n < len(x.line) {
+		x.c.halt() // nothing that it is sent from here on could be read
 	}
 	return nil
+}
+
+// unanswered is the failure where no answer can be waited for any more.
+func (x *conversation) unanswered(ctx context.Context) *failure {
+	if ctx.Err() != nil {
+		return x.overdue(ctx)
+	}
+	return x.ended()
 }
 
 // written waits for the writing to end, which it does at once where it is to
@@ -217,7 +230,7 @@ func (x *conversation) ended() *failure {
 	}
 	failed := x.breaks(&call.Refusal{Reason: call.ProcessEnded, Detail: detail, Err: x.out.err})
 	if n == 0 || !x.m.agents {
-		failed.again = true
+		failed.again, failed.wrote = true, n > 0
 		failed.refusal.Reason, failed.refusal.Impact = call.ProcessFailed, call.ImpactNone
 	}
 	return failed

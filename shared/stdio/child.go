@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,10 +34,8 @@ type child struct {
 	waiter *waiter
 	fault  *call.Refusal // why reading its stdout was given up; once gone is closed
 
-	in         atomic.Int64 // bytes of its stdout
-	delivering atomic.Bool  // the reader waits for the waiter
-	probing    atomic.Bool  // what ends it now may be a server/discover that it does not know
-	blamed     atomic.Bool  // the relay ends it for what it did
+	in     atomic.Int64 // bytes of its stdout
+	blamed atomic.Bool  // the relay ends it for what it did
 
 	gone     chan struct{} // closed when its stdout gives nothing more
 	quiet    chan struct{} // closed when its stderr gives nothing more
@@ -115,7 +114,7 @@ const maxUnasked = 10_000
 // read hands on what the child says until its stdout ends or breaks a bound.
 func (c *child) read() {
 	defer close(c.gone)
-	l := lines{source: &counted{c.stdout, &c.in}}
+	l := lines{source: &counted{output: c.stdout, n: &c.in, left: maxPipe}}
 	for unasked := 0; unasked <= maxUnasked; {
 		line, err := l.next(c.frame)
 		if errors.Is(err, errLong) {
@@ -159,8 +158,6 @@ func (c *child) deliver(h heard) bool {
 	if w == nil {
 		return false
 	}
-	c.delivering.Store(true)
-	defer c.delivering.Store(false)
 	select {
 	case w.in <- h:
 		return true
@@ -169,15 +166,30 @@ func (c *child) deliver(h heard) bool {
 	}
 }
 
-// counted counts what is read.
+const (
+	// maxPipe is the most that a pipe may hold, in bytes (pipe(7)).
+	maxPipe = 1 << 20
+	// lastLook is how long a read takes at most that finds nothing in a pipe
+	// after its deadline: what is in it is there.
+	lastLook = 10 * time.Millisecond
+)
+
+// counted counts what is read. At its deadline it gives what is in the pipe
+// still, where a file would forget it.
 type counted struct {
 	output
-	n *atomic.Int64
+	n    *atomic.Int64
+	left int // bytes that may be given after the deadline
 }
 
 // Read reads and counts.
 func (r *counted) Read(b []byte) (int, error) {
 	n, err := r.output.Read(b)
+	if n == 0 && r.left > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
+		_ = r.output.SetReadDeadline(time.Now().Add(lastLook))
+		n, err = r.output.Read(b[:min(len(b), r.left)])
+		r.left -= n
+	}
 	r.n.Add(int64(n))
 	return n, err
 }

@@ -81,10 +81,10 @@ func (c *child) pages(ctx context.Context, r *Request, f *Facts, k kind) ([]json
 		}
 		page, ok := elements(reply.Result, k.member)
 		if !ok {
-			return nil, fail(call.Refuse(call.ListFailed, "%s: the result has no list of %s", k.method, k.member))
+			return nil, fail(call.Refuse(call.ListFailed, "%s: the result has no list called %s", k.method, k.member))
 		}
 		if items = append(items, page...); len(items) > r.Items {
-			return nil, fail(call.Refuse(call.ListTooLong, "more than %d %s", r.Items, k.member))
+			return nil, fail(call.Refuse(call.ListTooLong, "%s: more than %d items", k.method, r.Items))
 		}
 		cursor, refusal := c.nextCursor(reply.Result, cursors)
 		if refusal != nil {
@@ -96,7 +96,7 @@ func (c *child) pages(ctx context.Context, r *Request, f *Facts, k kind) ([]json
 		}
 		cursors = append(cursors, cursor)
 	}
-	return nil, fail(call.Refuse(call.ListTooLong, "more than %d pages", r.Pages))
+	return nil, fail(call.Refuse(call.ListTooLong, "%s: more than %d pages", k.method, r.Pages))
 }
 
 // elements splits a member that is an array into its elements, as they came.

@@ -93,13 +93,13 @@ func TestMetaIsTheAgentsButForWhatSpeaksOfTheClient(t *testing.T) {
 }
 
 func TestATraceparentIsOneOrIsNotSent(t *testing.T) {
-	for _, good := range []string{trace, strings.Replace(trace, "00-", "cc-", 1), strings.Replace(trace, "-01", "-00", 1)} {
+	for _, good := range []string{trace, strings.Replace(trace, "00-", "cc-", 1), strings.Replace(trace, "-01", "-00", 1), "cc" + trace[2:] + "-what.the-future-will-be-like"} {
 		if !stdio.Traced(good) {
 			t.Errorf("%s is refused", good)
 		}
 	}
 	for _, bad := range []string{
-		"", "-", "00", strings.ToUpper(trace), strings.Replace(trace, "00-", "ff-", 1), trace + "-", trace + "-x", trace + " ", "0" + trace,
+		"", "-", "00", strings.ToUpper(trace), strings.Replace(trace, "00-", "ff-", 1), trace + "-", trace + "-x", trace + " ", "0" + trace, "cc" + trace[2:] + ".x", "cc" + trace[2:] + "-a\"b", "cc" + trace[2:] + "-" + strings.Repeat("x", 256),
 		"00-" + strings.Repeat("0", 32) + "-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-" + strings.Repeat("0", 16) + "-01",
 		"00-0af7651916cd43dd8448eb211c80319g-b7ad6b7169203331-01", strings.Replace(trace, "-01", "-1", 1), strings.ReplaceAll(trace, "-", "_"),
 	} {

@@ -60,11 +60,15 @@ func hollow(object json.RawMessage) bool {
 	return string(inner) == "}"
 }
 
-// traced reports whether s is a traceparent of a version with this layout:
-// version, trace id, parent id and flags in lower-case hex, no id all zero
-// (W3C Trace Context, section 3.2.2).
+// traced reports whether s is a traceparent: version, trace id, parent id and
+// flags in lower-case hexadecimal, no id all zeros. A version that is not known
+// yet may have more behind a hyphen (W3C Trace Context, section 3.2).
 func traced(s string) bool {
-	parts := strings.Split(s, "-")
+	const length, longest = 55, 256
+	if len(s) < length || len(s) > longest || len(s) > length && (s[:2] == "00" || s[length] != '-') {
+		return false
+	}
+	parts := strings.Split(s[:length], "-")
 	if len(parts) != 4 || parts[0] == "ff" {
 		return false
 	}
@@ -73,7 +77,8 @@ func traced(s string) bool {
 			return false
 		}
 	}
-	return strings.Trim(parts[1], "0") != "" && strings.Trim(parts[2], "0") != ""
+	odd := func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }
+	return strings.Trim(parts[1], "0") != "" && strings.Trim(parts[2], "0") != "" && !strings.ContainsFunc(s[length:], odd)
 }
 
 // sameToken reports whether params of a notifications/progress are about the

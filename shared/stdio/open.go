@@ -2,10 +2,10 @@ package stdio
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"mcprelay/shared/call"
@@ -33,6 +33,7 @@ type handshake struct {
 	f *Facts
 	// harmed is set where server/discover did not come to an answer.
 	harmed bool
+	offer  string // the legacy version that server/discover found, if it did
 }
 
 // open finds out how to speak to the child. Unless unprobed, it is asked with
@@ -43,7 +44,7 @@ func (h *handshake) open(ctx context.Context, unprobed bool) *failure {
 			return failed
 		}
 	}
-	failed := h.initialize(ctx)
+	failed := h.initialize(ctx, h.offer)
 	if failed == nil || failed.broken || failed.silent {
 		return failed
 	}
@@ -88,7 +89,7 @@ func (h *handshake) discover(ctx context.Context) *failure {
 			h.agree(Modern, version, reply.Result)
 			return nil
 		default:
-			h.c.era = ""
+			h.c.era, h.offer = "", found.version
 			return nil
 		}
 	}
@@ -102,13 +103,7 @@ func (h *handshake) probe(ctx context.Context, version string) (wire.Reply, *fai
 	c.era, c.version, c.probe = Modern, version, c.nextID()
 	bounded, cancel := context.WithTimeout(ctx, min(probeTime, h.r.Spec.Startup/2))
 	defer cancel()
-	c.probing.Store(true)
 	reply, failed := c.ask(bounded, h.r, h.f, &message{method: methodDiscover, id: c.probe})
-	if failed != nil && failed.again {
-		h.harmed = true // probing stays set for whoever looks at its end
-		return wire.Reply{}, failed
-	}
-	c.probing.Store(false)
 	switch {
 	case failed == nil:
 		return reply, nil
@@ -118,88 +113,56 @@ func (h *handshake) probe(ctx context.Context, version string) (wire.Reply, *fai
 	case failed.refusal.Reason == call.Protocol:
 		return wire.Reply{}, nil
 	}
+	h.harmed = failed.wrote
 	return wire.Reply{}, failed
 }
 
-// finding is what an answer to server/discover says. A version that differs
-// from the one that was asked in is to be tried next.
-type finding struct {
-	era     string
-	version string
-	refusal *call.Refusal
-}
-
-// era reads the answer to a server/discover that was asked in version. Any
-// error but the three that modern servers know is a legacy server's.
-func era(reply *wire.Reply, version string) finding {
-	if reply.Error != nil {
-		switch reply.Error.Code {
-		case call.CodeUnsupportedVersion:
-			return choose(listed(reply.Error.Data, "supported"), version, true)
-		case call.CodeHeaderMismatch, codeMissingCapability:
-			return finding{era: Modern, version: version}
-		}
-		return finding{era: Legacy}
-	}
-	versions := listed(reply.Result, "supportedVersions")
-	switch {
-	case versions == nil && reply.ResultType == "":
-		return finding{era: Legacy} // it answers anything with a result
-	case versions == nil:
-		return finding{era: Modern, version: version}
-	}
-	return choose(versions, version, false)
-}
-
-// choose takes the newest version that both sides speak. A server that refused
-// asked does not speak it, whatever it lists.
-func choose(versions []string, asked string, refused bool) finding {
-	for _, ours := range wire.Versions() {
-		if !slices.Contains(versions, ours) || refused && ours == asked {
-			continue
-		}
-		if wire.IsModern(ours) {
-			return finding{era: Modern, version: ours}
-		}
-		return finding{era: Legacy, version: ours}
-	}
-	return finding{refusal: call.Refuse(call.NoCommonVersion, "the server names %d versions", len(versions))}
-}
-
-// listed reads a member that is a list of versions, nil where it is none.
-func listed(object json.RawMessage, name string) []string {
-	raw, ok := wire.Member(object, name)
-	versions := []string{}
-	if !ok || json.Unmarshal(raw, &versions) != nil {
-		return nil
-	}
-	return versions
-}
+// maxOffers is how often initialize is sent to one child: a server that names
+// versions and then refuses one of them is not asked a third time.
+const maxOffers = 2
 
 // initialize opens a server of 2025-11-25 or older: two messages, and then it
-// may be asked (MCP 2025-11-25, basic/lifecycle).
-func (h *handshake) initialize(ctx context.Context) *failure {
+// may be asked (MCP 2025-11-25, basic/lifecycle). It offers the version that
+// discover found, or the newest, and takes any that the relay speaks. A server
+// that refuses it with a list of its own is offered one of those.
+func (h *handshake) initialize(ctx context.Context, offer string) *failure {
 	c := h.c
-	c.era, c.version = Legacy, wire.Legacy
-	reply, failed := c.ask(ctx, h.r, h.f, &message{method: methodInitialize, id: c.nextID(), params: json.RawMessage(
-		`{"protocolVersion":"` + wire.Legacy + `","capabilities":{},"clientInfo":` + string(c.client) + `}`)})
-	if failed != nil {
-		return failed
-	}
-	if e := reply.Error; e != nil {
-		reason := call.InitializeFailed
-		if e.Code == call.CodeUnsupportedVersion || listed(e.Data, "supported") != nil {
-			reason = call.NoCommonVersion
+	for range maxOffers {
+		c.era, c.version = Legacy, cmp.Or(offer, wire.Legacy)
+		reply, failed := c.ask(ctx, h.r, h.f, &message{method: methodInitialize, id: c.nextID(), params: json.RawMessage(
+			`{"protocolVersion":"` + c.version + `","capabilities":{},"clientInfo":` + string(c.client) + `}`)})
+		if failed != nil {
+			return failed
 		}
-		return fail(call.Refuse(reason, "initialize: error %d", e.Code))
+		if reply.Error == nil {
+			return h.initialized(ctx, &reply)
+		}
+		versions := listed(reply.Error.Data, "supported")
+		if versions == nil && reply.Error.Code != call.CodeUnsupportedVersion {
+			return fail(call.Refuse(call.InitializeFailed, "initialize: error %d", reply.Error.Code))
+		}
+		found := choose(versions, c.version, true)
+		switch {
+		case found.refusal != nil:
+			return fail(call.Refuse(call.NoCommonVersion, "initialize: error %d", reply.Error.Code))
+		case found.era == Modern:
+			h.agree(Modern, found.version, nil)
+			return nil
+		}
+		offer = found.version
 	}
+	return fail(call.Refuse(call.NoCommonVersion, "initialize: the server refuses a version that it names"))
+}
+
+// initialized completes an opening whose first message was answered.
+func (h *handshake) initialized(ctx context.Context, reply *wire.Reply) *failure {
 	version, ok := negotiated(reply.Result)
 	if !ok {
 		return fail(&call.Refusal{Reason: call.NoCommonVersion, Detail: "initialize: another protocolVersion", Quote: clip([]byte(version))})
 	}
 	h.agree(Legacy, version, reply.Result)
-	line, _ := c.compose(&message{method: methodInitialized})
-	if !c.tell(line, time.Until(deadline(ctx, h.r.Spec.Startup)), h.f) {
+	line, _ := h.c.compose(&message{method: methodInitialized})
+	if !h.c.tell(line, time.Until(deadline(ctx, h.r.Spec.Startup)), h.f) {
 		return &failure{refusal: call.Refuse(call.ProcessFailed, "it did not take notifications/initialized"), again: true, broken: true}
 	}
 	return nil

@@ -2,6 +2,8 @@ package stdio_test
 
 import (
 	"context"
+	"encoding/json"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,24 +28,26 @@ func TestEachServerIsOpenedInItsEra(t *testing.T) {
 		version string
 		took    time.Duration
 	}{
-		"modern":                        {script{Era: "modern"}, discover, stdio.Modern, "2026-07-28", 0},
-		"modern after banners":          {script{Era: "modern", Banner: 30}, discover, stdio.Modern, "2026-07-28", 0},
-		"both":                          {script{Era: "either"}, discover, stdio.Modern, "2026-07-28", 0},
-		"names none but the modern":     {script{Offers: []string{"2099-01-01", "2026-07-28"}}, discover, stdio.Modern, "2026-07-28", 0},
-		"discovers, but speaks legacy":  {script{Era: "either", Offers: []string{"2025-06-18"}}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
-		"refuses the modern version":    {script{Era: "neither", Refuses: []string{"2026-07-28"}, Offers: []string{"2025-11-25"}}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
-		"legacy":                        {script{Era: "legacy"}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
-		"legacy, of an older revision":  {script{Era: "legacy", Picks: "2024-11-05"}, discover + " " + initialize + initialized, stdio.Legacy, "2024-11-05", 0},
-		"legacy, error without an id":   {script{Era: "legacy", NoID: discover}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
-		"legacy, nonsense to discover":  {script{Era: "legacy", Odd: discover}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
-		"says nothing to discover":      {script{Era: "mute"}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", stdio.ProbeTime},
-		"modern, but slow to start":     {script{Era: "late"}, discover + " " + initialize, stdio.Modern, "2026-07-28", stdio.ProbeTime},
-		"ends when it is sent discover": {script{Era: "shy"}, initialize + initialized, stdio.Legacy, "2025-11-25", 0},
-		"an error that only modern has": {script{Fails: discover, Code: -32020}, discover, stdio.Modern, "2026-07-28", 0},
-		"another that only modern has":  {script{Fails: discover, Code: -32021}, discover, stdio.Modern, "2026-07-28", 0},
-		"an error that anybody has":     {script{Era: "either", Fails: discover, Code: -32000}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
-		"a result that says nothing":    {script{Era: "blank"}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
-		"a result that is modern":       {script{Era: "terse"}, discover, stdio.Modern, "2026-07-28", 0},
+		"modern":                         {script{Era: "modern"}, discover, stdio.Modern, "2026-07-28", 0},
+		"modern after banners":           {script{Era: "modern", Banner: 30}, discover, stdio.Modern, "2026-07-28", 0},
+		"both":                           {script{Era: "either"}, discover, stdio.Modern, "2026-07-28", 0},
+		"names none but the modern":      {script{Offers: []string{"2099-01-01", "2026-07-28"}}, discover, stdio.Modern, "2026-07-28", 0},
+		"discovers, but speaks legacy":   {script{Era: "either", Offers: []string{"2025-06-18"}}, discover + " " + initialize + initialized, stdio.Legacy, "2025-06-18", 0},
+		"refuses the modern version":     {script{Era: "neither", Refuses: []string{"2026-07-28"}, Offers: []string{"2025-11-25"}}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
+		"legacy":                         {script{Era: "legacy"}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
+		"legacy, of an older revision":   {script{Era: "legacy", Picks: "2024-11-05"}, discover + " " + initialize + initialized, stdio.Legacy, "2024-11-05", 0},
+		"legacy, takes one version only": {script{Era: "legacy", Only: "2025-03-26"}, discover + " " + initialize + " " + initialize + initialized, stdio.Legacy, "2025-03-26", 0},
+		"initialize names the modern":    {script{Era: "legacy", Only: "2026-07-28"}, discover + " " + initialize, stdio.Modern, "2026-07-28", 0},
+		"legacy, error without an id":    {script{Era: "legacy", NoID: discover}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
+		"legacy, nonsense to discover":   {script{Era: "legacy", Odd: discover}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
+		"says nothing to discover":       {script{Era: "mute"}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", stdio.ProbeTime},
+		"modern, but slow to start":      {script{Era: "late"}, discover + " " + initialize, stdio.Modern, "2026-07-28", stdio.ProbeTime},
+		"ends when it is sent discover":  {script{Era: "shy"}, initialize + initialized, stdio.Legacy, "2025-11-25", 0},
+		"an error that only modern has":  {script{Fails: discover, Code: -32020}, discover, stdio.Modern, "2026-07-28", 0},
+		"another that only modern has":   {script{Fails: discover, Code: -32021}, discover, stdio.Modern, "2026-07-28", 0},
+		"an error that anybody has":      {script{Era: "either", Fails: discover, Code: -32000}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
+		"a result that says nothing":     {script{Era: "blank"}, discover + " " + initialize + initialized, stdio.Legacy, "2025-11-25", 0},
+		"a result that is modern":        {script{Era: "terse"}, discover, stdio.Modern, "2026-07-28", 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +128,7 @@ func TestAServerThatDoesNotOpenIsRefused(t *testing.T) {
 		"initializes with nonsense": {script{Era: "legacy", Odd: initialize}, call.InitializeFailed, 0, 1},
 		"says nothing at all":       {script{Era: "mute", Stuck: initialize}, call.OpenTimeout, 10 * time.Second, 1},
 		"reads nothing at all":      {script{Stuck: discover}, call.OpenTimeout, 10 * time.Second, 1},
-		"ends before it reads":      {script{Dies: 3}, call.ProcessFailed, stdio.DefaultBackoff, 3},
+		"ends before it reads":      {script{Dies: 3}, call.ProcessFailed, stdio.DefaultBackoff, 2},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -171,6 +175,45 @@ func TestAVersionThatIsRefusedIsChangedOnce(t *testing.T) {
 				}
 				if got, want := methodsOf(t, p, ask(stdio.Spec{}, "")), discover+" tools/call "+tt.sent+" tools/call"; got != want {
 					t.Errorf("it was sent %s, want %s", got, want)
+				}
+			})
+		})
+	}
+}
+
+// TestOnlyAServersOwnWordsRefuseAVersion: a tool may speak of versions too, and
+// its error is an answer.
+func TestOnlyAServersOwnWordsRefuseAVersion(t *testing.T) {
+	tests := map[string]struct {
+		era, failure string
+		refuses      bool
+	}{
+		"the code, modern":     {stdio.Modern, `{"code":-32022,"message":"x","data":{"supported":["2025-06-18"]}}`, true},
+		"the code, legacy":     {stdio.Legacy, `{"code":-32022,"message":"x","data":{"supported":["2025-06-18"]}}`, false},
+		"words and a list":     {stdio.Legacy, `{"code":-32000,"message":"Bad Request: Unsupported Protocol Version","data":{"supported":["2025-06-18"]}}`, true},
+		"other words":          {stdio.Legacy, `{"code":-32602,"message":"protocol version 9 is not supported here","data":{"supported":["2025-06-18"]}}`, true},
+		"words without a list": {stdio.Legacy, `{"code":-32000,"message":"Unsupported protocol version"}`, false},
+		"an empty list":        {stdio.Legacy, `{"code":-32000,"message":"Unsupported protocol version","data":{"supported":[]}}`, false},
+		"a list without words": {stdio.Legacy, `{"code":-32602,"message":"no such format","data":{"supported":["2025-06-18"]}}`, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, _ := staged(script{Era: map[string]string{stdio.Modern: "either", stdio.Legacy: "legacy"}[tt.era]})
+				defer shut(t, p)
+				r := ask(stdio.Spec{}, "raw")
+				r.Arguments, _ = json.Marshal(map[string][]string{"Lines": {`{"jsonrpc":"2.0","id":$ID,"error":` + tt.failure + `}`}})
+				reply, err := p.Call(within(t), r)
+				if err != nil || reply.Error == nil {
+					if !tt.refuses {
+						t.Errorf("got %+v, error %v, want the server's error", reply, err)
+					}
+				}
+				if got := reply.Facts.Requests == 2; got != tt.refuses {
+					t.Errorf("%d requests; asked again: %v, want %v", reply.Facts.Requests, got, tt.refuses)
+				}
+				if log := strings.Join(logOf(t, p, r), "\n"); strings.Contains(log, `"protocolVersion":"2025-06-18"`) != tt.refuses {
+					t.Errorf("it was sent %s", log)
 				}
 			})
 		})

@@ -22,6 +22,7 @@ type script struct {
 	Refuses []string // versions that server/discover and tools/call are refused in, with Offers
 	Offers  []string // what it says it supports
 	Picks   string   // protocolVersion of initialize; what was asked for where empty
+	Only    string   // the one version that initialize takes; with Fails it refuses that too
 	Caps    string   // its capabilities; tools where empty
 	Banner  int      // lines on stdout before anything else
 	Says    []string // lines on stderr before anything else
@@ -55,7 +56,9 @@ type incoming struct {
 		Name      string
 		Arguments json.RawMessage
 		Cursor    string
-		Meta      map[string]json.RawMessage `json:"_meta"`
+
+		ProtocolVersion string
+		Meta            map[string]json.RawMessage `json:"_meta"`
 	}
 }
 
@@ -118,7 +121,11 @@ func (p *player) fail(m *incoming, code int, data string) bool {
 func (p *player) answer(m *incoming) bool {
 	switch m.Method {
 	case p.Fails:
-		return p.fail(m, cmp.Or(p.Code, -32603), "")
+		data := ""
+		if p.Only != "" {
+			data = `{"supported":["` + p.Only + `"]}`
+		}
+		return p.fail(m, cmp.Or(p.Code, -32603), data)
 	case p.Deaf:
 		return true
 	case p.NoID:
@@ -211,7 +218,11 @@ func (p *player) initialize(m *incoming) bool {
 	if p.Era == "late" || p.Era == "modern" {
 		return p.fail(m, -32601, "")
 	}
-	version := cmp.Or(p.Picks, "2025-11-25")
+	asked := m.Params.ProtocolVersion
+	if p.Only != "" && p.Only != asked {
+		return p.fail(m, -32602, `{"supported":["`+p.Only+`"]}`)
+	}
+	version := cmp.Or(p.Picks, asked)
 	if p.Picks == "none" {
 		return p.result(m, `{"protocolVersion":20251125}`)
 	}

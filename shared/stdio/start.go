@@ -37,7 +37,15 @@ func (p *Pool) start(ctx context.Context, s *slot, r *Request, f *Facts) (*child
 		if refusal := c.departed(ctx); refusal != nil {
 			return nil, fail(refusal)
 		}
+		p.pardon(s)
 	}
+}
+
+// pardon takes back that the last child failed.
+func (p *Pool) pardon(s *slot) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.failures--
 }
 
 // shake opens a child in time, and remembers what harmed it.
@@ -140,7 +148,7 @@ func (p *Pool) keep(s *slot, c *child, pause time.Duration) {
 	}
 	c.finish()
 	c.drain()
-	failed := (!asked || c.blamed.Load()) && !c.probing.Load()
+	failed := !asked || c.blamed.Load()
 	if failed {
 		p.blame(s, pause)
 	}
@@ -202,22 +210,16 @@ func (c *child) ends(limit time.Duration) bool {
 	return false
 }
 
-// drain ends the reading of a child that has ended. A line that was read and
-// waits for a caller is handed over first.
+// drain ends the reading of a child that has ended.
 func (c *child) drain() {
 	_ = c.stderr.SetReadDeadline(time.Now().Add(drainTime))
-	for {
-		late := time.NewTimer(drainTime)
-		select {
-		case <-c.gone:
-			late.Stop()
-			<-c.quiet
-			return
-		case <-late.C:
-		}
-		if !c.delivering.Load() {
-			_ = c.stdout.SetReadDeadline(time.Unix(1, 0))
-			<-c.gone
-		}
+	late := time.NewTimer(drainTime)
+	defer late.Stop()
+	select {
+	case <-c.gone:
+	case <-late.C:
+		_ = c.stdout.SetReadDeadline(time.Unix(1, 0))
+		<-c.gone
 	}
+	<-c.quiet
 }

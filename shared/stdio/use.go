@@ -121,34 +121,39 @@ func (p *Pool) settle(s *slot, c *child, pending wire.ID) {
 func (c *child) put(ctx context.Context, r *Request, f *Facts, m *message) (wire.Reply, *failure) {
 	m.agents, m.id = true, c.nextID()
 	reply, failed := c.ask(ctx, r, f, m)
-	if failed != nil || reply.Error == nil || reply.Error.Code != call.CodeUnsupportedVersion {
+	if failed != nil {
 		return reply, failed
 	}
-	if failed = c.turn(ctx, r, f, &reply); failed != nil {
+	found, refuses := c.refusesVersion(reply.Error)
+	if !refuses {
+		return reply, nil
+	}
+	if failed = c.turn(ctx, r, f, found); failed != nil {
 		return wire.Reply{}, failed
 	}
 	m.id = c.nextID()
-	reply, failed = c.ask(ctx, r, f, m)
-	if failed == nil && reply.Error != nil && reply.Error.Code == call.CodeUnsupportedVersion {
-		return wire.Reply{}, fail(&call.Refusal{Reason: call.NoCommonVersion, Impact: call.ImpactNone, Detail: "the server refuses each version that it names"})
+	if reply, failed = c.ask(ctx, r, f, m); failed != nil {
+		return reply, failed
 	}
-	return reply, failed
+	if _, refuses = c.refusesVersion(reply.Error); refuses {
+		return wire.Reply{}, fail(&call.Refusal{Reason: call.NoCommonVersion, Impact: call.ImpactNone, Detail: "the server refuses a version that it names"})
+	}
+	return reply, nil
 }
 
-// turn changes to a version that the server named when it refused the one that
-// was agreed.
-func (c *child) turn(ctx context.Context, r *Request, f *Facts, reply *wire.Reply) *failure {
-	found := choose(listed(reply.Error.Data, "supported"), c.version, true)
-	h := handshake{c: c, r: r, f: f}
+// turn changes to the version that was found when the server refused the one
+// that was agreed.
+func (c *child) turn(ctx context.Context, r *Request, f *Facts, found finding) *failure {
 	switch {
 	case found.refusal != nil:
 		return fail(opening(found.refusal))
 	case found.era == Modern:
 		c.era, c.version = Modern, found.version
 	default:
+		h := handshake{c: c, r: r, f: f}
 		bounded, cancel := context.WithTimeout(ctx, r.Spec.Startup)
 		defer cancel()
-		if failed := h.initialize(bounded); failed != nil {
+		if failed := h.initialize(bounded, found.version); failed != nil {
 			failed.refusal, failed.again = opening(failed.refusal), false
 			failed.broken = true // it has half a handshake
 			return failed
