@@ -134,6 +134,9 @@ func TestCloseWaitsForWhoeverWaitsForTheDisk(t *testing.T) {
 	for s.Final(t.Context(), record("acme")) == nil {
 		continue // until Close has begun
 	}
+	for i := range 50 {
+		must(t, put(s, i)) // the rest is still open
+	}
 	g.result <- nil
 	must(t, <-intent)
 	must(t, <-closed)

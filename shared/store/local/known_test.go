@@ -71,12 +71,9 @@ func beside(t *testing.T, writer string, write func(*local.Store)) (later, first
 	return held(t, dir), first
 }
 
-// What is forgotten in memory is found in SQLite.
-func TestACallThatWasForgottenIsStillEndedOnce(t *testing.T) {
-	s := held(t, t.TempDir())
-	begun, whole := record("acme"), record("acme")
-	must(t, s.Intent(t.Context(), begun))
-	must(t, s.Final(t.Context(), ended(whole)))
+// forget makes a store forget every call before: it folds enough others.
+func forget(t *testing.T, s *local.Store) {
+	t.Helper()
 	r := record("other")
 	for range 3 {
 		for i := range local.Recent {
@@ -88,6 +85,16 @@ func TestACallThatWasForgottenIsStillEndedOnce(t *testing.T) {
 		}
 		must(t, s.Fold())
 	}
+}
+
+// What is forgotten in memory is found in SQLite.
+func TestACallThatWasForgottenIsStillEndedOnce(t *testing.T) {
+	s := held(t, t.TempDir())
+	fresh := time.Now().Add(time.Second) // for sure after the opening
+	begun, whole := recordAt("acme", fresh), recordAt("acme", fresh)
+	must(t, s.Intent(t.Context(), begun))
+	must(t, s.Final(t.Context(), ended(whole)))
+	forget(t, s)
 	if err := s.Intent(t.Context(), begun); !errors.Is(err, local.ErrExists) {
 		t.Errorf("a second intent: got %v, want %v", err, local.ErrExists)
 	}
@@ -97,6 +104,24 @@ func TestACallThatWasForgottenIsStillEndedOnce(t *testing.T) {
 	must(t, s.Final(t.Context(), ended(begun)))
 	if err := s.Final(t.Context(), ended(begun)); !errors.Is(err, local.ErrAlreadyFinal) {
 		t.Errorf("a final after the intent's: got %v, want %v", err, local.ErrAlreadyFinal)
+	}
+}
+
+// An answer of SQLite's counts only while nothing has been forgotten since.
+func TestACallThatIsEndedAndForgottenWhileSQLiteIsAskedIsEndedOnce(t *testing.T) {
+	s := held(t, t.TempDir())
+	r := ended(recordAt("acme", time.Now().Add(-time.Minute)))
+	asked := false
+	s.OnAsk(func() {
+		if asked {
+			return
+		}
+		asked = true
+		must(t, s.Final(t.Context(), r))
+		forget(t, s)
+	})
+	if err := s.Final(t.Context(), r); !errors.Is(err, local.ErrAlreadyFinal) {
+		t.Errorf("got %v, want %v", err, local.ErrAlreadyFinal)
 	}
 }
 

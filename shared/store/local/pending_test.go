@@ -27,7 +27,7 @@ func random(t *testing.T, random *rand.Rand, stores int) history {
 		r.Tenant, r.Agent, r.Server = pick("acme", "umbra"), pick("ci", "dev"), pick("docs", "files")
 		r.Tool, r.Run = pick("search", "fetch"), pick("", "run-1")
 	}
-	var h history
+	var h, finals history
 	for range 60 {
 		at := time.Now().Add(-time.Duration(random.IntN(100)) * time.Minute)
 		r := recordAt("", at.UTC())
@@ -44,10 +44,13 @@ func random(t *testing.T, random *rand.Rand, stores int) history {
 			h = append(h, func(s []*local.Store) error { return s[by].Intent(context.Background(), r) })
 		}
 		if ends || !begins {
-			h = append(h, func(s []*local.Store) error { return s[ender].Final(context.Background(), last) })
+			finals = append(finals, func(s []*local.Store) error { return s[ender].Final(context.Background(), last) })
+		}
+		if len(finals) > 5 { // calls take their time
+			h, finals = append(h, finals[0]), finals[1:]
 		}
 	}
-	return h
+	return append(h, finals...)
 }
 
 // filters are combinations of everything that can be asked for.
@@ -80,7 +83,7 @@ func TestAPageIsTheSameBeforeAndAfterTheFold(t *testing.T) {
 		stores := []*local.Store{held(t, dir), held(t, dir), held(t, dir)}
 		for _, step := range random(t, source, len(stores)) {
 			must(t, step(stores))
-			if source.IntN(20) == 0 {
+			if source.IntN(10) == 0 {
 				must(t, stores[source.IntN(len(stores))].Fold())
 			}
 		}
@@ -106,6 +109,60 @@ func TestAPageIsTheSameBeforeAndAfterTheFold(t *testing.T) {
 		if diff := cmp.Diff(ask(), before); diff != "" {
 			t.Fatalf("seed %d, after and before the fold:\n%s", seed, diff)
 		}
+	}
+}
+
+// What an intent says of who called what, and when, is what a call is found by.
+func TestACallIsFoundByWhatItsIntentSays(t *testing.T) {
+	for _, folds := range []struct{ between, after bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
+		s := held(t, t.TempDir())
+		r := record("acme")
+		must(t, s.Intent(t.Context(), r))
+		if folds.between {
+			must(t, s.Fold())
+		}
+		last := ended(r)
+		last.Agent, last.Server, last.Run, last.Tool, last.Time = "dev", "files", "run-1", "fetch", r.Time.Add(time.Minute)
+		must(t, s.Final(t.Context(), last))
+		if folds.after {
+			must(t, s.Fold())
+		}
+		for _, f := range []audit.Filter{{Agent: "ci"}, {Server: "docs"}, {Tool: "fetch"}, {Outcome: call.Answered}, {Until: r.Time.Add(time.Second)}} {
+			if got := records(t, s, f); len(got) != 1 || got[0].Agent != "dev" {
+				t.Errorf("%+v, %+v: got %v, want the final", folds, f, got)
+			}
+		}
+		for _, f := range []audit.Filter{{Agent: "dev"}, {Server: "files"}, {Run: "run-1"}, {Tool: "search"}, {Since: r.Time.Add(time.Second)}} {
+			if got := records(t, s, f); len(got) != 0 {
+				t.Errorf("%+v, %+v: got %v, want nothing", folds, f, got)
+			}
+		}
+	}
+}
+
+// A page is full although some of its rows have been overtaken by a journal.
+func TestAPageIsFullWhateverIsPending(t *testing.T) {
+	s := held(t, t.TempDir())
+	var want []string
+	for i := range 4 {
+		r := recordAt("acme", time.Now().Add(time.Duration(i-60)*time.Second))
+		must(t, s.Final(t.Context(), ended(r)))
+		want = append([]string{r.CallID}, want...)
+	}
+	var open []audit.Record
+	for i := range 3 {
+		r := recordAt("acme", time.Now().Add(time.Duration(i-30)*time.Second))
+		must(t, s.Intent(t.Context(), r))
+		open = append(open, r)
+	}
+	must(t, s.Fold())
+	for _, r := range open {
+		r.Tool = "fetch"
+		must(t, s.Final(t.Context(), ended(r)))
+	}
+	got, cursor, err := s.Audit(t.Context(), audit.Filter{Tool: "search", Limit: 2})
+	if err != nil || len(got) != 2 || got[0].CallID != want[0] || cursor != want[1] {
+		t.Errorf("got %v, cursor %s and %v, want %v", got, cursor, err, want[:2])
 	}
 }
 
