@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcprelay/shared/app"
 	"mcprelay/shared/config"
 	"mcprelay/shared/demo"
 )
@@ -47,6 +48,7 @@ func serve(ctx context.Context, o serveOptions) (err error) {
 	if (o.tour && !o.demo) || (o.once && !o.tour) {
 		return &usageError{errors.New("--tour needs --demo, and --once needs --tour")}
 	}
+	app.Collector()
 	c, stop, err := serveConfig(ctx, &o)
 	if err != nil {
 		return err

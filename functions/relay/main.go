@@ -18,6 +18,7 @@ import (
 )
 
 func main() {
+	app.Collector()
 	tables := dynamo.Config{Registry: os.Getenv("RELAY_REGISTRY_TABLE"), State: os.Getenv("RELAY_STATE_TABLE"), Audit: os.Getenv("RELAY_AUDIT_TABLE"), SecretPrefix: os.Getenv("RELAY_SECRET_PREFIX")}
 	sdk, err := aws.LoadDefaultConfig(context.Background())
 	if err != nil || sdk.Region == "" || tables.Registry == "" || tables.State == "" || tables.Audit == "" {
