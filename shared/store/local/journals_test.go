@@ -2,12 +2,15 @@ package local_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -188,5 +191,36 @@ func TestAJournalThatOthersCouldReadIsTakenFromThem(t *testing.T) {
 	open(t, dir)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != fs.FileMode(0o600) {
 		t.Errorf("got %v and %v, want mode 600", info.Mode(), err)
+	}
+}
+
+// Processes that begin and end beside each other take no journal of one that
+// lives for one that was left over, and lose nothing.
+func TestManyProcessesComeAndGo(t *testing.T) {
+	const processes, lives = 8, 4
+	dir := t.TempDir()
+	reader := open(t, dir)
+	var wg sync.WaitGroup
+	for range processes {
+		wg.Go(func() {
+			for range lives {
+				s, err := local.Open(dir)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				err = errors.Join(s.Final(context.Background(), record("acme")), s.Intent(context.Background(), record("acme")), s.Close())
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := len(ids(t, reader, audit.Filter{Limit: audit.MaxPage})); got != 2*processes*lives {
+		t.Errorf("got %d records, want %d", got, 2*processes*lives)
+	}
+	if got := journals(t, dir); len(got) != 0 {
+		t.Errorf("journals are left over: %v", got)
 	}
 }
