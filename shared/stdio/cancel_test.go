@@ -226,6 +226,42 @@ func TestAnAnswerThatComesEarlyCounts(t *testing.T) {
 	})
 }
 
+// TestAChildThatTakesAPartMaySayWhy: it has Close for that.
+func TestAChildThatTakesAPartMaySayWhy(t *testing.T) {
+	for name, answers := range map[string]bool{"in time": true, "never": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := stdio.NewStaged(stdio.Config{}, func(*stdio.Spec) stdio.Actor {
+					return func(stdin io.Reader, stdout, _ io.Writer) string {
+						openModern(stdin, stdout)
+						_, _ = io.ReadFull(stdin, make([]byte, 10))
+						_ = stdin.(io.Closer).Close()
+						time.Sleep(time.Second)
+						if answers {
+							fmt.Fprintln(stdout, `{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"too large"}}`)
+						}
+						time.Sleep(time.Hour)
+						return "exit status 0"
+					}
+				})
+				defer shut(t, p)
+				began := time.Now()
+				reply, err := p.Call(within(t), ask(stdio.Spec{Close: 3 * time.Second}, "echo"))
+				took := time.Since(began)
+				if answers && (err != nil || reply.Error == nil || took != time.Second) {
+					t.Errorf("got %+v, error %v after %v", reply, err, took)
+				}
+				if !answers {
+					want(t, refusalOf(t, err), call.ProcessEnded, call.ImpactUnknown)
+					if took != 3*time.Second {
+						t.Errorf("it took %v, want 3 s", took)
+					}
+				}
+			})
+		})
+	}
+}
+
 // TestAChildThatClosedItsStdinIsReplaced: not a byte was written to it.
 func TestAChildThatClosedItsStdinIsReplaced(t *testing.T) {
 	p := newPool(t, nil)

@@ -55,8 +55,9 @@ func (h *handshake) open(ctx context.Context, unprobed bool) *failure {
 		}
 	}
 	if unprobed { // it may have left the legacy era
-		if again := h.discover(ctx); again != nil || h.c.era == Modern {
-			return again
+		second := h.discover(ctx)
+		if second == nil && h.c.era == Modern || second != nil && !second.again {
+			return second
 		}
 	}
 	return failed

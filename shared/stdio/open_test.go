@@ -93,6 +93,23 @@ func TestAServerThatDiscoverHarmedIsInitializedFirst(t *testing.T) {
 	}
 }
 
+// TestAnEndAtDiscoverIsNoFailure: only what comes of initialize counts for the
+// pause before the next start.
+func TestAnEndAtDiscoverIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, starts := staged(script{Era: "shy", Fails: initialize})
+		defer shut(t, p)
+		for i, pause := range []time.Duration{0, stdio.DefaultBackoff, 2 * stdio.DefaultBackoff} {
+			began := time.Now()
+			got, _ := refused(t, t.Context(), p, ask(stdio.Spec{Attempts: -1}, "echo"))
+			want(t, got, call.InitializeFailed, call.ImpactNone)
+			if took := time.Since(began); took != pause {
+				t.Errorf("call %d: start %d came after %v, want %v", i, starts.Load(), took, pause)
+			}
+		}
+	})
+}
+
 // TestAServerThatLeftTheLegacyEraIsAskedAgain has a server replaced by a
 // modern one after discover had harmed it.
 func TestAServerThatLeftTheLegacyEraIsAskedAgain(t *testing.T) {

@@ -13,12 +13,12 @@ import (
 
 // start gives the slot a child that can be asked. One that ended when it was
 // asked with server/discover is no failure yet: some servers take initialize
-// first or nothing.
+// first or nothing. There is one such start for free.
 func (p *Pool) start(ctx context.Context, s *slot, r *Request, f *Facts) (*child, *failure) {
 	if refusal := p.pause(ctx, s, r); refusal != nil {
 		return nil, fail(refusal)
 	}
-	for {
+	for free := true; ; free = false {
 		c, failed := p.begin(ctx, s, r, f)
 		if failed != nil {
 			return nil, failed
@@ -30,7 +30,7 @@ func (p *Pool) start(ctx context.Context, s *slot, r *Request, f *Facts) (*child
 		}
 		c.blamed.Store(ctx.Err() == nil)
 		c.halt()
-		if !h.harmed || !failed.again || ctx.Err() != nil {
+		if !free || !h.harmed || !failed.again || ctx.Err() != nil {
 			failed.refusal = opening(failed.refusal)
 			return nil, failed
 		}
