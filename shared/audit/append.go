@@ -78,6 +78,7 @@ func (r *Record) appendExchange(dst []byte) []byte {
 	dst = text(dst, "location", r.Location)
 	dst = text(dst, "challenge", r.Challenge)
 	dst = number(dst, "server_requests", int64(r.ServerRequests))
+	dst = number(dst, "notifications", int64(r.Notifications))
 	dst = flag(dst, "cancel_sent", r.CancelSent)
 	if len(r.Secrets) > 0 {
 		dst = append(dst, `,"secrets":[`...)

@@ -74,13 +74,14 @@ type Record struct {
 	Status          int         `json:"status,omitempty"`
 	Era             string      `json:"era,omitempty"`
 	ProtocolVersion string      `json:"protocol_version,omitempty"`
-	Session         string      `json:"session,omitempty"`      // none, new, reused, renewed, unsaved
-	SessionLost     bool        `json:"session_lost,omitempty"` // by the server: the request was put twice
-	Posts           int         `json:"posts,omitempty"`        // POSTs of the agent's request
-	Location        string      `json:"location,omitempty"`     // host of a redirect
-	Challenge       string      `json:"challenge,omitempty"`    // WWW-Authenticate of the upstream
-	ServerRequests  int         `json:"server_requests,omitempty"`
-	CancelSent      bool        `json:"cancel_sent,omitempty"` // the server was told that nobody waits any more
+	Session         string      `json:"session,omitempty"`         // none, new, reused, renewed, unsaved
+	SessionLost     bool        `json:"session_lost,omitempty"`    // by the server: the request was put twice
+	Posts           int         `json:"posts,omitempty"`           // POSTs of the agent's request
+	Location        string      `json:"location,omitempty"`        // host of a redirect
+	Challenge       string      `json:"challenge,omitempty"`       // WWW-Authenticate of the upstream
+	ServerRequests  int         `json:"server_requests,omitempty"` // what the server asked of the relay
+	Notifications   int         `json:"notifications,omitempty"`   // what it told it meanwhile
+	CancelSent      bool        `json:"cancel_sent,omitempty"`     // the server was told that nobody waits any more
 	Secrets         []SecretUse `json:"secrets,omitempty"`
 	SecretRenewed   bool        `json:"secret_renewed,omitempty"`
 	Masked          int         `json:"masked,omitempty"`

@@ -22,7 +22,7 @@ func (f *Front) serveRun(w http.ResponseWriter, r *http.Request, run string) {
 		return
 	}
 	c.Run = run
-	closed, err := f.Relay.CloseRun(r.Context(), c.Principal, run)
+	closed, err := f.Relay.CloseRun(r.Context(), c)
 	if err != nil {
 		refused := &call.Refusal{Reason: call.SessionsUnavailable, Detail: "the sessions of the run could not be read", Err: err}
 		writeProblem(w, c, f.Relay.Refuse(r.Context(), c, refused))

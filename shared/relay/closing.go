@@ -3,14 +3,23 @@ package relay
 import (
 	"context"
 	"errors"
+	"time"
 
+	"mcprelay/shared/audit"
 	"mcprelay/shared/call"
 	"mcprelay/shared/session"
 )
 
-// MaxSweep bounds the sessions that one sweep closes: at ten a second, what a
-// function that runs for a minute can do.
-const MaxSweep = 600
+const (
+	// MaxSweep bounds the sessions that one sweep closes: at ten a second, what
+	// a function that runs for a minute can do.
+	MaxSweep = 600
+	// InUse is how long after its expiry a session may still carry a call that
+	// began before: the longest request_timeout_ms.
+	InUse = 10 * time.Minute
+	// MaxTries is how often closing a session is tried.
+	MaxTries = 5
+)
 
 // Closed says what became of sessions that had to be closed.
 type Closed struct {
@@ -18,20 +27,31 @@ type Closed struct {
 	Failed int `json:"failed"` // their servers could not be told
 }
 
-// CloseRun closes the upstream sessions of a caller's run. Each is a call of
-// its own in the trail. An unknown run has none.
-func (r *Relay) CloseRun(ctx context.Context, caller call.Principal, run string) (Closed, error) {
-	entries, err := r.Open.SessionsOfRun(ctx, session.RunKey(caller.Tenant, string(caller.Kind), caller.Subject, run))
+// CloseRun closes the upstream sessions and the child processes of a caller's
+// run (c.Run). It leaves a record, and one more for each session. An unknown
+// run has none.
+func (r *Relay) CloseRun(ctx context.Context, c call.Call) (Closed, error) {
+	caller := c.Principal
+	entries, err := r.Open.SessionsOfRun(ctx, session.RunKey(caller.Tenant, string(caller.Kind), caller.Subject, c.Run))
 	if err != nil {
 		return Closed{}, err
 	}
 	closed := r.closeAll(ctx, entries)
-	return closed, r.endProcesses(ctx, caller, run)
+	if err := r.endProcesses(ctx, caller, c.Run); err != nil {
+		return closed, err
+	}
+	record := audit.Begin(c)
+	record.Items = closed.Closed
+	record.Answer(call.OK)
+	record.Finish(r.Now())
+	r.write(ctx, record)
+	return closed, nil
 }
 
-// CloseExpired closes sessions whose time is over, at most [MaxSweep].
+// CloseExpired closes sessions that nobody can be using any more, at most
+// [MaxSweep].
 func (r *Relay) CloseExpired(ctx context.Context) (Closed, error) {
-	entries, err := r.Open.SessionsExpired(ctx, r.Now(), MaxSweep)
+	entries, err := r.Open.SessionsExpired(ctx, r.Now().Add(-InUse), MaxSweep)
 	if err != nil {
 		return Closed{}, err
 	}
@@ -71,22 +91,24 @@ func (r *Relay) close(ctx context.Context, entry session.Entry) (bool, error) {
 	}
 	answer, refusal := r.run(ctx, errand{call: r.closing(entry), session: &entry})
 	answer.Settle()
-	if refusal != nil && later(refusal.Reason) {
-		return false, nil
+	after := session.State{Ver: entry.State.Ver, Expires: now}
+	if refusal != nil && later(refusal) && entry.State.Tries < MaxTries-1 {
+		after = entry.State
+		after.Tries++
 	}
-	_, err := r.Sessions.Save(ctx, entry.Key, session.State{Ver: entry.State.Ver, Expires: now})
+	_, err := r.Sessions.Save(ctx, entry.Key, after)
 	return refusal == nil, err
 }
 
-// later reports whether a close failed for a reason that lies with the relay
-// and passes. Any other is final: a server that cannot be told forgets its
-// sessions by itself.
-func later(reason call.Reason) bool {
-	switch reason {
-	case call.NoTime, call.Cancelled, call.PolicyUnavailable, call.AuditUnavailable, call.SecretUnavailable, call.TooManyInFlight:
+// later reports whether a close failed for a reason that may pass. Any other is
+// final: a server that cannot be told forgets its sessions by itself.
+func later(refusal *call.Refusal) bool {
+	switch refusal.Reason {
+	case call.NoTime, call.Cancelled, call.PolicyUnavailable, call.AuditUnavailable, call.SecretUnavailable, call.TooManyInFlight,
+		call.DNS, call.Connect, call.OpenTimeout, call.HeadTimeout, call.CallTimeout, call.ResetBeforeHead:
 		return true
 	}
-	return false
+	return refusal.Status >= 500
 }
 
 // closing is the call that ends a session, in the name of whose it is.

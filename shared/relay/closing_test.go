@@ -54,9 +54,16 @@ func ofRun(run string) call.Call {
 	return c
 }
 
+// closing is the request to close a run, by agent ci.
+func closing(run string) call.Call {
+	c := ofRun(run)
+	c.Operation, c.Server, c.Tool, c.Arguments = call.OperationClose, "", "", nil
+	return c
+}
+
 func closeRun(t *testing.T, f *kit.Relay, run string) relay.Closed {
 	t.Helper()
-	closed, err := f.CloseRun(t.Context(), kit.Call("look").Principal, run)
+	closed, err := f.CloseRun(t.Context(), closing(run))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +109,9 @@ func TestARunOfAnotherCallerIsNotClosed(t *testing.T) {
 	for _, other := range []call.Principal{
 		{Tenant: "acme", Subject: "other", Kind: call.KindUser}, {Tenant: "acme", Subject: "ci", Kind: call.KindServiceToken}, {Tenant: "rival", Subject: "ci", Kind: call.KindUser},
 	} {
-		if closed, err := f.CloseRun(t.Context(), other, "one"); err != nil || closed != (relay.Closed{}) {
+		c := closing("one")
+		c.Principal = other
+		if closed, err := f.CloseRun(t.Context(), c); err != nil || closed != (relay.Closed{}) {
 			t.Errorf("%+v closed %+v, %v", other, closed, err)
 		}
 	}
@@ -137,12 +146,67 @@ func TestAServerThatCannotBeToldIsForgotten(t *testing.T) {
 	if _, refusal := f.Do(t.Context(), ofRun("one")); refusal != nil {
 		t.Fatal(refusal)
 	}
-	f.Deletes = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }
+	f.Deletes = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }
 	if got := closeRun(t, f, "one"); got != (relay.Closed{Failed: 1}) {
 		t.Errorf("got %+v, want one failed", got)
 	}
 	if got := closeRun(t, f, "one"); got != (relay.Closed{}) {
 		t.Errorf("got %+v, want nothing left", got)
+	}
+}
+
+func TestAServerThatIsDownIsToldLaterAndNotForEver(t *testing.T) {
+	down := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }
+	for name, test := range map[string]struct{ fails, closed, failed int }{
+		"once": {1, 1, 1}, "for ever": {100, 0, relay.MaxTries},
+	} {
+		f := kit.New(t, "", "")
+		sessioned(f)
+		if _, refusal := f.Do(t.Context(), ofRun("one")); refusal != nil {
+			t.Fatal(refusal)
+		}
+		fine, asked := f.Deletes, 0
+		f.Deletes = func(w http.ResponseWriter, r *http.Request) {
+			if asked++; asked <= test.fails {
+				down(w, r)
+				return
+			}
+			fine(w, r)
+		}
+		f.Sessions.Expire()
+		var total relay.Closed
+		for range relay.MaxTries + 2 {
+			closed, err := f.CloseExpired(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			total.Closed, total.Failed = total.Closed+closed.Closed, total.Failed+closed.Failed
+		}
+		if total != (relay.Closed{Closed: test.closed, Failed: test.failed}) {
+			t.Errorf("%s: %+v, want %d closed after %d failed", name, total, test.closed, test.failed)
+		}
+	}
+}
+
+func TestASessionThatMayBeInUseIsNotClosed(t *testing.T) {
+	f := kit.New(t, "", "")
+	ended := sessioned(f)
+	if _, refusal := f.Do(t.Context(), ofRun("")); refusal != nil {
+		t.Fatal(refusal)
+	}
+	f.Sessions.ExpireAt(time.Now().Add(-relay.InUse + time.Minute))
+	if closed, err := f.CloseExpired(t.Context()); err != nil || closed != (relay.Closed{}) || len(ended()) != 0 {
+		t.Errorf("a session that expired just now: %+v, %v, ended %v", closed, err, ended())
+	}
+}
+
+func TestClosingARunLeavesARecordWhateverItHeld(t *testing.T) {
+	f := kit.New(t, "", "")
+	if got := closeRun(t, f, "nothing"); got != (relay.Closed{}) {
+		t.Errorf("got %+v", got)
+	}
+	if r := f.Recorder.Only(t); r.Operation != call.OperationClose || r.Run != "nothing" || r.Items != 0 || r.Outcome != call.Answered || r.Agent != "ci" {
+		t.Errorf("record %+v", r)
 	}
 }
 
@@ -206,7 +270,7 @@ func TestASessionWhoseCredentialCannotBeReadNowIsKept(t *testing.T) {
 func TestSessionsThatCannotBeListedAreAnError(t *testing.T) {
 	f := kit.New(t, "", "")
 	f.Sessions.Fail = true
-	if _, err := f.CloseRun(t.Context(), kit.Call("look").Principal, "one"); err == nil {
+	if _, err := f.CloseRun(t.Context(), closing("one")); err == nil {
 		t.Error("a run was closed without a store")
 	}
 	if _, err := f.CloseExpired(t.Context()); err == nil {

@@ -68,11 +68,12 @@ func (r *Relay) shape(p plan, values map[string]secret.Value, uses []secret.Use)
 	}
 	b.masked = b.credential.binding.Values()
 	if !p.server.TLS.IsZero() {
-		identity, keys, refusal := r.identities.Bind(p.server.TLS, values)
+		// Its private key is not masked: no server is ever sent it.
+		identity, _, refusal := r.identities.Bind(p.server.TLS, values)
 		if refusal != nil {
 			return b, refusal
 		}
-		b.credential.identity, b.masked = identity, append(b.masked, keys...)
+		b.credential.identity = identity
 	}
 	if b.masker = r.maskers.For(b.masked...); p.server.TLS.IsZero() {
 		r.memory.bind(p, b)

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"mcprelay/shared/audit"
 	"mcprelay/shared/call"
+	"mcprelay/shared/catalog"
 	"mcprelay/shared/exchange"
 	"mcprelay/shared/registry"
 )
@@ -36,10 +39,12 @@ func redacted(a Answer, t *trail) Answer {
 	}
 	mask(&a.Result)
 	mask(&a.Error)
+	a.Tools = slices.DeleteFunc(a.Tools, func(tool catalog.Tool) bool { return t.masker.Text(tool.Name) != tool.Name })
 	for i := range a.Tools {
 		mask(&a.Tools[i].Raw)
 	}
 	for i := range a.Items {
+		a.Items[i].Name = t.masker.Text(a.Items[i].Name)
 		mask(&a.Items[i].Raw)
 	}
 	for i, skip := range a.Skips {
@@ -57,12 +62,12 @@ func noteList(record *audit.Record, a Answer) {
 	}
 }
 
-// maxSkipText bounds a name and a reason in a record, in bytes: a tool's name
-// may have 128 characters.
-const maxSkipText = 512
+// maxText bounds what a record holds of a server's own text, in bytes: a tool's
+// name may have 128 characters, the longest challenge seen has about 300 bytes.
+const maxText = 512
 
 // begin is the beginning of what a server wrote.
-func begin(text string) string { return text[:min(len(text), maxSkipText)] }
+func begin(text string) string { return text[:min(len(text), maxText)] }
 
 func noteFacts(record *audit.Record, f exchange.Facts) {
 	if f.Address.IsValid() {
@@ -72,6 +77,7 @@ func noteFacts(record *audit.Record, f exchange.Facts) {
 	record.Session, record.Location, record.Challenge = f.Session, f.Location, f.Challenge
 	record.Posts += f.Posts
 	record.ServerRequests += f.ServerRequests
+	record.Notifications += f.Notifications
 	record.CancelSent = f.Cancelled
 	record.SessionLost = record.SessionLost || f.Lost
 	record.BytesOut += f.BytesOut
@@ -84,7 +90,9 @@ func noteFacts(record *audit.Record, f exchange.Facts) {
 func (r *Relay) final(ctx context.Context, t trail, p plan, a Answer, refusal *call.Refusal) (Answer, *call.Refusal) {
 	record := t.record
 	record.Arguments(p.call.Arguments, argumentsMode(p, t), t.masker.Begin)
-	record.Location, record.Challenge = t.masker.Text(record.Location), t.masker.Text(record.Challenge)
+	// Masked as they came, then made what a record holds.
+	record.Location = strings.ToLower(t.masker.Text(record.Location))
+	record.Challenge = begin(t.masker.Text(record.Challenge))
 	record.List = p.call.List
 	noteList(&record, a)
 	if refusal != nil {

@@ -18,10 +18,6 @@ func (r *Relay) process(ctx context.Context, p plan, c credential, t *trail) (An
 	if r.Processes == nil {
 		return Answer{}, call.Refuse(call.ProcessFailed, "this relay runs no processes")
 	}
-	if p.call.Operation == call.OperationClose {
-		r.Processes.End(string(sessionKey(p)))
-		return Answer{}, nil
-	}
 	request := r.stdioRequest(p, c, t)
 	ask := r.Processes.Call
 	if p.call.Operation == call.OperationDiscover {
@@ -72,8 +68,10 @@ func noteProcess(record *audit.Record, f stdio.Facts) {
 		record.Address = "pid " + strconv.Itoa(f.PID)
 	}
 	record.Era, record.ProtocolVersion, record.Session = string(f.Era), f.Version, f.Session
+	record.CancelSent = f.Cancelled
 	record.Posts += f.Requests
 	record.ServerRequests += f.ServerRequests
+	record.Notifications += f.Notifications
 	record.BytesOut += f.BytesOut
 	record.BytesIn += f.BytesIn
 }

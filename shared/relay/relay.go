@@ -80,6 +80,7 @@ type Relay struct {
 	maskers    redact.Maskers
 	identities secret.Identities
 	gates      gates
+	lessons    lessons
 	shelf      shelf
 	memory     memory
 }
@@ -108,32 +109,33 @@ type errand struct {
 
 func (r *Relay) run(ctx context.Context, e errand) (Answer, *call.Refusal) {
 	t := trail{record: audit.Begin(e.call)}
-	p, refusal := r.policy(ctx, e, &t)
-	if refusal != nil {
-		return r.final(ctx, t, p, Answer{}, refusal)
-	}
-	bounded, cancel, refusal := r.budget(ctx, p)
-	defer cancel()
-	if refusal != nil {
-		return r.final(ctx, t, p, Answer{}, refusal)
-	}
-	answer, refusal := r.guarded(bounded, p, &t)
-	answer = redacted(answer, &t)
-	if e.call.List == call.ListTools && refusal == nil {
-		r.file(bounded, p, answer)
-	}
+	p := plan{errand: e}
+	answer, refusal := r.guarded(ctx, &p, &t)
 	return r.final(ctx, t, p, answer, refusal)
 }
 
 // guarded makes a panic a refusal, so that the call has its final all the same.
 // Its value stays here: it may hold anything.
-func (r *Relay) guarded(ctx context.Context, p plan, t *trail) (answer Answer, refusal *call.Refusal) {
+func (r *Relay) guarded(ctx context.Context, p *plan, t *trail) (answer Answer, refusal *call.Refusal) {
 	defer func() {
 		if value := recover(); value != nil {
 			answer, refusal = Answer{}, call.Refuse(call.Internal, "a panic of type %T", value)
 		}
 	}()
-	return r.attempt(ctx, p, t)
+	if *p, refusal = r.policy(ctx, p.errand, t); refusal != nil {
+		return Answer{}, refusal
+	}
+	bounded, cancel, refusal := r.budget(ctx, *p)
+	defer cancel()
+	if refusal != nil {
+		return Answer{}, refusal
+	}
+	answer, refusal = r.attempt(bounded, *p, t)
+	answer = redacted(answer, t)
+	if p.call.List == call.ListTools && refusal == nil {
+		r.file(bounded, *p, answer)
+	}
+	return answer, refusal
 }
 
 // attempt is the part of the pipeline that the time budget bounds.

@@ -1,13 +1,17 @@
 package relay
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"mcprelay/shared/call"
 	"mcprelay/shared/catalog"
 	"mcprelay/shared/registry"
 	"mcprelay/shared/wire"
@@ -38,18 +42,51 @@ type kept struct {
 // described is what is known of a tool for a call.
 type described struct {
 	known  bool
-	skip   string // why the tool was left out of the catalog
 	params []wire.Param
 }
 
-// tool looks a tool up. A tool that the catalog does not name is known too:
-// the server has said that it takes no headers for it.
-func (k kept) tool(name string) described {
-	d := described{known: true, params: k.params[name]}
+// tool looks a tool up. A tool that the catalog does not name is known too: the
+// server has said that it takes no headers for it. One that was left out is
+// not, so that a modern server's is refused; a legacy server's is not asked for.
+func (k kept) tool(name string, known bool) described {
+	return described{known: known && k.unusable(name) == nil, params: k.params[name]}
+}
+
+// unusable is the refusal of a tool that was left out of the catalog.
+func (k kept) unusable(name string) *call.Refusal {
 	if skip, ok := k.catalog.Skipped(name); ok {
-		d.skip = skip.Reason
+		return call.Refuse(call.ToolUnusable, "tool %.128q: %s", name, skip.Reason)
 	}
-	return d
+	return nil
+}
+
+// lessons let one call at a time read a server's tools for all that need them.
+// The zero lessons is ready.
+type lessons struct {
+	mu   sync.Mutex
+	open map[gateKey]chan struct{}
+}
+
+// begin gives the lesson under way, or begins one that is the caller's to end.
+func (l *lessons) begin(key gateKey) (lesson chan struct{}, mine bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if lesson, ok := l.open[key]; ok {
+		return lesson, false
+	}
+	if l.open == nil {
+		l.open = make(map[gateKey]chan struct{})
+	}
+	lesson = make(chan struct{})
+	l.open[key] = lesson
+	return lesson, true
+}
+
+func (l *lessons) end(key gateKey, lesson chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, key)
+	close(lesson)
 }
 
 func keep(c catalog.Catalog, server *registry.Server, until time.Time) kept {
@@ -98,24 +135,40 @@ func (r *Relay) stored(ctx context.Context, p plan) (kept, bool) {
 	return r.shelf.put(p, c, now), true
 }
 
-// file keeps a catalog that was just read, here and in the store. Another
-// process that was first has as fresh a one.
+// file keeps a catalog that was just read, here, and in the store unless that
+// has the same. A list that was asked for before the stored one is not newer.
 func (r *Relay) file(ctx context.Context, p plan, a Answer) {
-	c := catalog.Catalog{Origin: origin(p), Tools: a.Tools, Skips: a.Skips, Acquired: r.Now()}
-	if before, err := r.Catalogs.Catalog(ctx, p.tenant.ID, p.server.Name); err == nil {
+	now := r.Now()
+	c := catalog.Catalog{Origin: origin(p), Tools: a.Tools, Skips: a.Skips, Acquired: p.call.At}
+	if k, ok := r.shelf.get(p, now); ok && same(k.catalog, c) {
+		k.catalog.Acquired = now
+		r.shelf.put(p, k.catalog, now)
+		return
+	}
+	before, err := r.Catalogs.Catalog(ctx, p.tenant.ID, p.server.Name)
+	fresh := before.Origin == c.Origin && before.Acquired.After(c.Acquired)
+	if err == nil && !fresh && (!same(before, c) || now.After(before.Acquired.Add(catalog.Lifetime/2))) {
 		c.Version = before.Version
 		if stored, err := r.Catalogs.PutCatalog(ctx, p.tenant.ID, p.server.Name, c); err == nil {
 			c = stored
 		}
 	}
-	r.shelf.put(p, c, c.Acquired)
+	c.Acquired = now
+	r.shelf.put(p, c, now)
 }
 
-// origin names what a list depends on beside the server's own will: where it
-// was read, and with whose credential.
+// same reports whether two catalogs say the same.
+func same(a, b catalog.Catalog) bool {
+	return a.Origin == b.Origin && slices.Equal(a.Skips, b.Skips) &&
+		slices.EqualFunc(a.Tools, b.Tools, func(x, y catalog.Tool) bool { return x.Name == y.Name && bytes.Equal(x.Raw, y.Raw) })
+}
+
+// origin names what a catalog depends on beside the server's own will: where it
+// was read, with whose credential, and what was made of it.
 func origin(p plan) string {
 	sum := sha256.New()
-	for _, part := range append([]string{p.server.Endpoint.String()}, p.server.References()...) {
+	parts := append([]string{p.server.Endpoint.String(), p.server.UnexpectedTools, strconv.FormatInt(p.server.Limits.MaxDescriptorBytes, 10)}, p.server.References()...)
+	for _, part := range append(append(parts, ""), p.server.AllowedTools...) {
 		sum.Write([]byte(part))
 		sum.Write([]byte{0})
 	}

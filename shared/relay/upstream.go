@@ -105,26 +105,33 @@ func (r *Relay) request(p plan, c credential, route egress.Route) exchange.Reque
 // this process does not know it, the store is asked, then the server. None of
 // it is needed for a legacy server.
 func (r *Relay) callTool(ctx context.Context, p plan, request exchange.Request, t *trail) (Answer, *call.Refusal) {
-	k, known := r.shelf.get(p, r.Now())
-	answer, needs, refusal := r.tell(ctx, p, request, describe(k, known, p.tool), t)
+	began := r.Now()
+	k, known := r.shelf.get(p, began)
+	answer, needs, refusal := r.tell(ctx, request, k.tool(p.tool, known), t)
 	if needs {
-		if k, known = r.stored(ctx, p); !known {
-			if k, refusal = r.learn(ctx, p); refusal != nil {
-				return answer, refusal
+		if !known {
+			if k, known = r.stored(ctx, p); !known {
+				k, refusal = r.learn(ctx, p, began)
 			}
 		}
-		answer, _, refusal = r.tell(ctx, p, request, describe(k, true, p.tool), t)
+		if refusal == nil {
+			refusal = k.unusable(p.tool)
+		}
+		if refusal != nil {
+			return answer, refusal
+		}
+		answer, _, refusal = r.tell(ctx, request, k.tool(p.tool, true), t)
 	}
 	if refusal == nil || refusal.Reason != call.HeadersRefused {
 		return answer, refusal
 	}
 	// The description may have changed since it was read. Nothing ran.
-	before := k.tool(p.tool).params
-	k, failed := r.learn(ctx, p)
-	if failed != nil || slices.EqualFunc(before, k.tool(p.tool).params, sameParam) {
+	before := k.params[p.tool]
+	k, failed := r.learn(ctx, p, r.Now())
+	if failed != nil || k.unusable(p.tool) != nil || slices.EqualFunc(before, k.params[p.tool], sameParam) {
 		return answer, refusal
 	}
-	answer, _, refusal = r.tell(ctx, p, request, describe(k, true, p.tool), t)
+	answer, _, refusal = r.tell(ctx, request, k.tool(p.tool, true), t)
 	return answer, refusal
 }
 
@@ -132,25 +139,15 @@ func sameParam(a, b wire.Param) bool {
 	return a.Header == b.Header && a.Type == b.Type && slices.Equal(a.Path, b.Path)
 }
 
-func describe(k kept, known bool, tool string) described {
-	if !known {
-		return described{}
-	}
-	return k.tool(tool)
-}
-
 // tell is one try of a call. It needs the tool's description where the server
 // is modern and d does not know it; nothing was asked of the tool then.
-func (r *Relay) tell(ctx context.Context, p plan, request exchange.Request, d described, t *trail) (a Answer, needs bool, _ *call.Refusal) {
-	if d.skip != "" {
-		return Answer{}, false, call.Refuse(call.ToolUnusable, "tool %.128q: %s", p.tool, d.skip)
-	}
+func (r *Relay) tell(ctx context.Context, request exchange.Request, d described, t *trail) (a Answer, needs bool, _ *call.Refusal) {
 	request.Described, request.Params = d.known, d.params
 	reply, err := r.Exchange.Call(ctx, request)
 	noteFacts(&t.record, reply.Facts)
 	switch {
 	case errors.Is(err, exchange.ErrUndescribed):
-		return Answer{Facts: reply.Facts}, true, call.Refuse(call.ToolUnusable, "its description is not known")
+		return Answer{Facts: reply.Facts}, true, nil
 	case err != nil:
 		return Answer{Facts: reply.Facts}, false, asRefusal(err)
 	}
@@ -158,9 +155,32 @@ func (r *Relay) tell(ctx context.Context, p plan, request exchange.Request, d de
 	return answer, false, refusal
 }
 
-// learn reads the server's tools for a call that needs to know one. It is a
-// call of its own in the trail, in the same caller's session.
-func (r *Relay) learn(ctx context.Context, p plan) (kept, *call.Refusal) {
+// learn reads the server's tools for a call that needs to know one, or waits
+// for another call that does; what was read before since is not enough.
+func (r *Relay) learn(ctx context.Context, p plan, since time.Time) (kept, *call.Refusal) {
+	for {
+		lesson, mine := r.lessons.begin(gateKey{p.tenant.ID, p.server.Name})
+		if mine {
+			defer r.lessons.end(gateKey{p.tenant.ID, p.server.Name}, lesson)
+			return r.study(ctx, p)
+		}
+		select {
+		case <-lesson:
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return kept{}, &call.Refusal{Reason: call.Cancelled, Impact: call.ImpactNone, Err: ctx.Err()}
+			}
+			return kept{}, call.Refuse(call.ListFailed, "the tools were not read in time")
+		}
+		if k, ok := r.shelf.get(p, r.Now()); ok && !k.catalog.Acquired.Before(since) {
+			return k, nil
+		}
+	}
+}
+
+// study is an acquisition for the sake of a call: a call of its own in the
+// trail, in the same caller's session.
+func (r *Relay) study(ctx context.Context, p plan) (kept, *call.Refusal) {
 	now := r.Now()
 	c := p.call
 	c.ID, c.At, c.Face, c.Meta, c.List = r.NewID(now), now, call.FaceInternal, nil, call.ListTools

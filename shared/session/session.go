@@ -56,6 +56,7 @@ type State struct {
 	Expires   time.Time `json:"expires,omitzero"`
 	Owner     Owner     `json:"owner,omitzero"`   // of a session: who opened it and why
 	Offers    Offers    `json:"offers,omitempty"` // which lists the server said that it has
+	Tries     int       `json:"tries,omitempty"`  // how often closing it at the server failed
 	// Ver counts the saves of this key, for compare-and-swap: a save succeeds
 	// only while the stored state still has this Ver. 0 means not stored.
 	Ver int64 `json:"ver,omitempty"`

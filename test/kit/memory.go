@@ -74,12 +74,15 @@ func (s *Sessions) open(wanted func(session.State) bool) ([]session.Entry, error
 	return entries, nil
 }
 
-// Expire ends the time of every state.
-func (s *Sessions) Expire() {
+// Expire ends the time of every state an hour ago.
+func (s *Sessions) Expire() { s.ExpireAt(time.Now().Add(-time.Hour)) }
+
+// ExpireAt ends the time of every state.
+func (s *Sessions) ExpireAt(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, state := range s.kept {
-		state.Expires = time.Now().Add(-time.Second)
+		state.Expires = at
 		s.kept[key] = state
 	}
 }
