@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -85,6 +86,11 @@ func New(o Options) (*App, error) {
 	guard := egress.New(egress.Config{Loopback: o.Loopback, OwnHosts: o.OwnHosts, Now: o.Now})
 	a := &App{guard: guard, log: log}
 	if o.Processes {
+		// Children run as the same user, and a process's environment, which holds
+		// every secret of a local relay, is a file that its user can read.
+		if err := stdio.Conceal(); err != nil {
+			return nil, fmt.Errorf("app: hiding the relay's environment from child processes: %w", err)
+		}
 		a.processes = stdio.New(stdio.Config{Log: log, Now: o.Now, Name: Name, Version: Version})
 	}
 	a.relay = relay.New(relay.Config{

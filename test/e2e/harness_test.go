@@ -55,6 +55,10 @@ func relayBinary(t testing.TB) string {
 var buildDir string
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == peekArgument {
+		peek(os.Stdin, os.Stdout)
+		return
+	}
 	syscall.Umask(0o022) // a data folder that others can write is refused
 	dir, err := os.MkdirTemp("", "mcprelay-e2e-")
 	if err != nil {

@@ -96,6 +96,9 @@ func routes(s stack) []string {
 	}
 	return differences(have, []string{
 		"delete /v1/runs/{run}",
+		"get /v1/servers/{server}/prompts",
+		"get /v1/servers/{server}/resources",
+		"get /v1/servers/{server}/tools",
 		"delete /v1/servers/{server}/mcp",
 		"get /healthz",
 		"get /v1/servers/{server}/mcp",
