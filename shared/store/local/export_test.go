@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -116,7 +117,7 @@ func (s *Store) Abandon() error {
 	s.trail.mu.Lock()
 	defer s.trail.mu.Unlock()
 	file := s.trail.file
-	s.trail.file, s.trail.halves = nil, [2]half{}
+	s.trail.file, s.trail.halves = nil, [halves]half{}
 	return file.Close()
 }
 
@@ -142,9 +143,11 @@ func Frame(r audit.Record, ended bool, sequence uint64) ([]byte, error) {
 
 // Scan gives the bytes of each frame that a run of frames holds, made anew of
 // what was read.
-func Scan(source io.Reader) ([][]byte, error) {
-	var frames [][]byte
-	err := scan(source, func(sequence uint64, e entry) { frames = append(frames, e.frame(sequence)) })
+func Scan(source io.Reader) (frames [][]byte, err error) {
+	all, sequence, err := entries(bufio.NewReader(source))
+	for i, e := range all {
+		frames = append(frames, e.frame(sequence+uint64(i)))
+	}
 	return frames, err
 }
 

@@ -2,6 +2,7 @@ package local
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+	"slices"
 
 	"mcprelay/shared/audit"
 )
@@ -36,10 +38,11 @@ const (
 // guess it could hide a whole frame in a name that is recorded.
 const (
 	headSize = 16
+	fixed    = 1 + 8 // of a payload, before its texts
+	texts    = 7
 	// maxPayload is twice an item, since every text stands in the JSON as
 	// well, and what stands beside them.
-	maxPayload = 2*MaxItem + 1 + 8 + texts*binary.MaxVarintLen32
-	texts      = 7
+	maxPayload = 2*MaxItem + fixed + texts*binary.MaxVarintLen32
 )
 
 // castagnoli is the polynomial for which processors have an instruction.
@@ -95,12 +98,15 @@ func seal(frame []byte, sequence uint64) {
 	binary.LittleEndian.PutUint32(frame, crc32.Checksum(frame[4:], castagnoli))
 }
 
-// scan gives each record of a run of frames, and ends without an error where
-// the next frame is not whole. It never gives a record of which a byte is not
-// as it was written.
-func scan(source io.Reader, each func(sequence uint64, e entry)) error {
-	r := bufio.NewReaderSize(source, 64<<10)
+// readBuffer is how much of a journal one system call reads.
+const readBuffer = 64 << 10
+
+// scan gives each payload of a run of frames, which is good until the next one,
+// and ends without an error where a frame is not whole. It never gives a
+// payload of which a byte is not as it was written.
+func scan(r *bufio.Reader, each func(sequence uint64, payload []byte) error) error {
 	next, first := uint64(0), true
+	var frame []byte
 	for {
 		head, err := r.Peek(headSize)
 		if err != nil {
@@ -110,20 +116,52 @@ func scan(source io.Reader, each func(sequence uint64, e entry)) error {
 		if length == 0 || length > maxPayload || !first && sequence != next {
 			return nil
 		}
-		frame := make([]byte, headSize+length)
+		frame = slices.Grow(frame[:0], headSize+int(length))[:headSize+int(length)]
 		if _, err := io.ReadFull(r, frame); err != nil {
 			return unlessEnd(err)
 		}
 		if crc32.Checksum(frame[4:], castagnoli) != binary.LittleEndian.Uint32(frame) {
 			return nil
 		}
-		e, ok := parse(string(frame[headSize:]))
+		if err := each(sequence, frame[headSize:]); err != nil {
+			return err
+		}
+		next, first = sequence+1, false
+	}
+}
+
+// entries gives the records of a run of frames, and the first sequence.
+func entries(r *bufio.Reader) (all []entry, begins uint64, err error) {
+	err = scan(r, func(sequence uint64, payload []byte) error {
+		e, ok := parse(string(payload))
 		if !ok {
 			return errNewer
 		}
-		each(sequence, e)
-		next, first = sequence+1, false
+		if len(all) == 0 {
+			begins = sequence
+		}
+		all = append(all, e)
+		return nil
+	})
+	return all, begins, err
+}
+
+// search gives how far the record of a call is in a run of frames.
+func search(r *bufio.Reader, id key) (had state, err error) {
+	var prefix []byte
+	for _, text := range []string{id.call, id.tenant} {
+		prefix = append(binary.AppendUvarint(prefix, uint64(len(text))), text...)
 	}
+	err = scan(r, func(_ uint64, payload []byte) error {
+		if len(payload) < fixed || !bytes.HasPrefix(payload[fixed:], prefix) {
+			return nil
+		}
+		if had = max(had, state(payload[0])); had > final {
+			return errNewer
+		}
+		return nil
+	})
+	return had, err
 }
 
 // unlessEnd is an error of reading, other than that there is no more.
@@ -136,7 +174,6 @@ func unlessEnd(err error) error {
 
 // parse reads a payload.
 func parse(payload string) (e entry, ok bool) {
-	const fixed = 1 + 8
 	if len(payload) < fixed {
 		return e, false
 	}

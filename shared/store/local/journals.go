@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bufio"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -142,14 +143,12 @@ func (f *folder) open(name string) (*os.File, error) {
 	return file, nil
 }
 
-// pending gives the records of all journals but one, as far as they are whole,
-// those of each journal in the order in which they were written.
-func (f *folder) pending(but string) ([]entry, error) {
+// each opens all journals but one, in turn.
+func (f *folder) each(but string, use func(*os.File) error) error {
 	names, err := f.journals()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var all []entry
 	for _, name := range names {
 		if name == but {
 			continue
@@ -159,36 +158,69 @@ func (f *folder) pending(but string) ([]entry, error) {
 			continue // folded meanwhile
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		entries, err := read(file)
-		if err = errors.Join(err, file.Close()); err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Join(f.dir, name), err)
+		if err = errors.Join(use(file), file.Close()); err != nil {
+			return fmt.Errorf("%s: %w", filepath.Join(f.dir, name), err)
 		}
-		all = append(all, entries...)
 	}
-	return all, nil
+	return nil
+}
+
+// pending gives the records of all journals, as far as they are whole, those
+// of each journal in the order in which they were written.
+func (f *folder) pending() (all []entry, err error) {
+	err = f.each("", func(file *os.File) error {
+		some, err := read(file)
+		all = append(all, some...)
+		return err
+	})
+	return all, err
+}
+
+// look gives how far the record of a call is in all journals but one.
+func (f *folder) look(but string, id key) (had state, err error) {
+	var r *bufio.Reader
+	err = f.each(but, func(file *os.File) error {
+		for i := range halves {
+			r = section(r, file, i)
+			found, err := search(r, id)
+			if err != nil {
+				return err
+			}
+			had = max(had, found)
+		}
+		return nil
+	})
+	return had, err
 }
 
 // read gives the records of a journal in the order in which they were written.
 func read(file io.ReaderAt) ([]entry, error) {
-	var begins [2]uint64
-	var halves [2][]entry
-	for i := range halves {
-		err := scan(io.NewSectionReader(file, int64(i)*halfSize, halfSize), func(sequence uint64, e entry) {
-			if len(halves[i]) == 0 {
-				begins[i] = sequence
-			}
-			halves[i] = append(halves[i], e)
-		})
-		if err != nil {
+	var r *bufio.Reader
+	var parts [halves][]entry
+	var begins [halves]uint64
+	for i := range parts {
+		var err error
+		r = section(r, file, i)
+		if parts[i], begins[i], err = entries(r); err != nil {
 			return nil, err
 		}
 	}
 	if begins[1] < begins[0] {
-		halves[0], halves[1] = halves[1], halves[0]
+		parts[0], parts[1] = parts[1], parts[0]
 	}
-	return append(halves[0], halves[1]...), nil
+	return append(parts[0], parts[1]...), nil
+}
+
+// section reads one half of a journal, through a buffer that is used again.
+func section(r *bufio.Reader, file io.ReaderAt, i int) *bufio.Reader {
+	source := io.NewSectionReader(file, int64(i)*halfSize, halfSize)
+	if r == nil {
+		return bufio.NewReaderSize(source, readBuffer)
+	}
+	r.Reset(source)
+	return r
 }
 
 // lock takes a journal, unless its process lives.

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -30,11 +31,10 @@ func (w *writer) fold(t *trail) error {
 	if len(data) == 0 {
 		return nil
 	}
-	var entries []entry
-	err := scan(bytes.NewReader(data), func(_ uint64, e entry) { entries = append(entries, e) })
 	var lost int64
+	all, _, err := entries(bufio.NewReader(bytes.NewReader(data)))
 	if err == nil {
-		lost, err = w.keep(entries)
+		lost, err = w.keep(all)
 	}
 	t.folded(lost, err)
 	return err
@@ -83,9 +83,9 @@ func (w *writer) adopt(f *folder, name string) (err error) {
 	if !lock(file) || !linked(file) {
 		return nil
 	}
-	entries, err := read(file)
+	all, err := read(file)
 	if err == nil {
-		_, err = w.keep(entries)
+		_, err = w.keep(all)
 	}
 	if err == nil {
 		err = os.Remove(filepath.Join(f.dir, name))
@@ -96,13 +96,13 @@ func (w *writer) adopt(f *folder, name string) (err error) {
 // keep puts records into SQLite, and counts the finals of calls that had
 // another one. What is there already, from a fold whose process was killed
 // before it could say so, is no conflict.
-func (w *writer) keep(entries []entry) (lost int64, err error) {
-	entries, lost = merge(entries)
-	if len(entries) == 0 {
+func (w *writer) keep(all []entry) (lost int64, err error) {
+	merged, lost := merge(all)
+	if len(merged) == 0 {
 		return 0, nil
 	}
 	err = w.transaction(true, func(ctx context.Context) error {
-		for _, e := range entries {
+		for _, e := range merged {
 			kept, err := w.prepared.keep(ctx, e)
 			if err != nil {
 				return err
@@ -135,9 +135,9 @@ func (s *statements) keep(ctx context.Context, e entry) (bool, error) {
 // merge puts an intent and the final of its call together: what the intent
 // says of the call's identity stays. Of two finals the first stays, and the
 // others are counted.
-func merge(entries []entry) (merged []entry, lost int64) {
-	places := make(map[key]int, len(entries))
-	for _, e := range entries {
+func merge(all []entry) (merged []entry, lost int64) {
+	places := make(map[key]int, len(all))
+	for _, e := range all {
 		id := key{e.tenant, e.call}
 		place, found := places[id]
 		if !found {

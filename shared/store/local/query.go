@@ -51,7 +51,7 @@ func (s *Store) page(ctx context.Context, f audit.Filter) ([]entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	written, err := s.trail.folder.pending("")
+	written, err := s.trail.folder.pending()
 	if err != nil {
 		return nil, err
 	}

@@ -39,15 +39,9 @@ func (s *Store) Lost() int64 { return s.trail.counted() }
 // ask says what is known of a call elsewhere than in this process's memory:
 // in the journals of others, then in SQLite (a fold moves records that way).
 func (s *Store) ask(ctx context.Context, own string, id key) (state, error) {
-	entries, err := s.trail.folder.pending(own)
+	had, err := s.trail.folder.look(own, id)
 	if err != nil {
 		return none, err
-	}
-	had := none
-	for _, e := range entries {
-		if e.call == id.call && e.tenant == id.tenant {
-			had = max(had, e.state)
-		}
 	}
 	var ended bool
 	err = s.reads.QueryRowContext(ctx, `SELECT final FROM audit WHERE call_id = ? AND tenant = ?`, id.call, id.tenant).Scan(&ended)

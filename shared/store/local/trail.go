@@ -17,6 +17,7 @@ import (
 
 // The bounds of what is written and not yet in SQLite.
 const (
+	halves = 2
 	// halfSize bounds one half of a journal, in bytes: about 5,000 records, or
 	// half a second of a busy relay. Readers count on it: it never changes.
 	halfSize = 4 << 20
@@ -33,7 +34,7 @@ const (
 )
 
 // trail is the journal of one open folder: records are appended to it, which
-// takes a twentieth of a transaction, and folded into SQLite many at a time.
+// takes a tenth of a transaction, and folded into SQLite many at a time.
 // It is in the kernel's hands when it is appended, so it survives the kill of
 // this process; an intent waits for the disk besides.
 //
@@ -57,7 +58,7 @@ type trail struct {
 	mu       sync.Mutex
 	pause    time.Duration
 	file     *os.File // nil before the first record
-	halves   [2]half
+	halves   [halves]half
 	active   int // the half that takes records
 	sequence uint64
 	known    known
