@@ -172,6 +172,7 @@ func handshakes(t *testing.T, k *stage) {
 	kinds := map[string]hostile.TLS{
 		"a protocol of its own": {Protocols: []string{"acme-tls/1"}},
 		"TLS 1.1":               {Max: tls.VersionTLS11},
+		"a client certificate":  {Clients: hostile.Roots(t)},
 	}
 	for _, kind := range hostile.BadCertificates() {
 		kinds[string(kind)] = hostile.TLS{Certificate: kind}
@@ -195,6 +196,7 @@ func handshakes(t *testing.T, k *stage) {
 			instead := func(c *hostile.Conn) {
 				switch c.Send(says); name {
 				case "a reset":
+					_, _ = c.Read(make([]byte, 1)) // an earlier one would be met by connect
 					c.Reset()
 				case "silence":
 					heard.listen(c)

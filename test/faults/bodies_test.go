@@ -278,6 +278,9 @@ func oddHeads(t *testing.T, k *stage) {
 		s.on(hostile.JSON(response, "Mcp-Session-Id: "+strings.Repeat("x", 1024)))
 		s.ask(hostile.Ask{}, want{result: done})
 	})
+	t.Run("what comes behind a reply is not read as the next one", func(t *testing.T) {
+		k.eras(t, hostile.Setup{}, func(t *testing.T, s *scene) { behindReplies(t, s) })
+	})
 	t.Run("in the reply that opens a session", func(t *testing.T) {
 		for _, header := range []string{"Mcp-Session-Id: a b", "Mcp-Session-Id: a\x00b", "Mcp-Session-Id: a\r\nMcp-Session-Id: b", "Mcp-Session-Id: \xff", "Mcp-Session-Id: " + strings.Repeat("x", 1025)} {
 			s := k.set(t, hostile.Options{Era: hostile.Legacy}, hostile.Setup{})
@@ -287,4 +290,39 @@ func oddHeads(t *testing.T, k *stage) {
 			s.ask(hostile.Ask{}, want{reason: call.InitializeFailed, posts: none, opened: 1, session: "-", detail: string(call.Protocol)})
 		}
 	})
+}
+
+// behindReplies: a server that says more than it was asked is not asked on that
+// connection again, whether the rest is read with the reply or comes later.
+func behindReplies(t *testing.T, s *scene) {
+	forged := okHead + "Content-Length: 38\r\n\r\n" + `{"jsonrpc":"2.0","id":$ID,"result":{}}`
+	for name, more := range map[string]string{"a reply": forged, "a line end": "\r\n", "a byte": "x", "the beginning of a reply": "HTTP/1.1 200 OK\r\n"} {
+		for _, when := range []string{"with it", "at once", "when the agent has its answer"} {
+			answered, said := make(chan struct{}), make(chan struct{})
+			s.on(hostile.Sequence(func(c *hostile.Conn, r hostile.Request) {
+				defer close(said)
+				body := r.Fill(response)
+				reply := fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", okHead, len(body), body)
+				switch when {
+				case "with it":
+					c.Send(reply + r.Fill(more))
+					return
+				case "at once":
+					c.Pieces(reply, r.Fill(more))
+					return
+				}
+				c.Send(reply)
+				<-answered
+				c.Send(r.Fill(more))
+			}, s.up.Honest))
+			s.ask(hostile.Ask{}, want{result: done})
+			close(answered)
+			<-said
+			before := s.up.Last("tools/call").Connection
+			s.ask(hostile.Ask{}, want{})
+			if now := s.up.Last("tools/call").Connection; now == before {
+				t.Errorf("%s, %s: the connection was used again", name, when)
+			}
+		}
+	}
 }

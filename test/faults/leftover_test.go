@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"strings"
 	"sync"
@@ -78,27 +79,22 @@ func TestNothingIsLeftOfAThousandFaults(t *testing.T) {
 		s := k.warm(t, era, hostile.Setup{})
 		sides = append(sides, &side{scene: s.again(hostile.Keys{"request_timeout_ms": short.Milliseconds(), "max_result_bytes": bound})})
 	}
-	for _, s := range sides {
-		s.together()
-	}
-	before := holds(t)
-	modes := hostile.Modes()
-	var asking sync.WaitGroup
-	for _, s := range sides {
-		var met atomic.Int64
-		s.on(func(c *hostile.Conn, r hostile.Request) { modes[int(met.Add(1))%len(modes)].Script(c, r) })
-		for mixer := range mixers {
-			asking.Go(func() {
-				for n := mixer; n < mixed/2; n += mixers {
-					s.meet(n)
-				}
-			})
+	together := func() {
+		for _, s := range sides {
+			s.together()
 		}
 	}
-	asking.Wait()
-	for _, s := range sides {
-		s.together()
-	}
+	together()
+	before := holds(t)
+	// Each fault once, without the collector: it closes what was forgotten.
+	percent := debug.SetGCPercent(-1)
+	defer debug.SetGCPercent(percent)
+	meetAll(sides, 2*len(hostile.Modes()))
+	together()
+	settle(t, before)
+	debug.SetGCPercent(percent)
+	meetAll(sides, mixed)
+	together()
 	settle(t, before)
 	now := holds(t)
 	t.Logf("%d faults, %d at once: %d goroutines and %d files, %d and %d before", mixed, 2*mixers, now.goroutines, now.files, before.goroutines, before.files)
@@ -108,6 +104,24 @@ func TestNothingIsLeftOfAThousandFaults(t *testing.T) {
 		}
 		s.check()
 	}
+}
+
+// meetAll lets n calls meet every fault in turn, half of them at each side.
+func meetAll(sides []*side, n int) {
+	modes := hostile.Modes()
+	var asking sync.WaitGroup
+	for _, s := range sides {
+		var met atomic.Int64
+		s.on(func(c *hostile.Conn, r hostile.Request) { modes[int(met.Add(1))%len(modes)].Script(c, r) })
+		for mixer := range mixers {
+			asking.Go(func() {
+				for i := mixer; i < n/2; i += mixers {
+					s.meet(i)
+				}
+			})
+		}
+	}
+	asking.Wait()
 }
 
 // side is a server with a relay in front of it, asked by many at once.

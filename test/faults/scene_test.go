@@ -50,8 +50,9 @@ type want struct {
 	session  string // empty: that of a warm server; "-": none is named
 	location string
 	masked   int
-	requests int // of the server's own
-	renewed  bool
+	requests int  // of the server's own
+	renewed  bool // the secret
+	lost     bool // the session
 	told     bool // the server was told that nobody waits
 	detail   string
 	retry    int // seconds that the agent is told to wait
@@ -74,6 +75,7 @@ type facts struct {
 	Masked         int
 	ServerRequests int
 	SecretRenewed  bool
+	SessionLost    bool
 	CancelSent     bool
 	Code           int64
 }
@@ -81,7 +83,7 @@ type facts struct {
 func (w want) facts(era hostile.Era) facts {
 	f := facts{
 		Policy: call.PolicyNotRun, Decision: call.Allow, Reason: call.OK, Status: w.status, Posts: w.count(), Session: w.session,
-		Location: w.location, Masked: w.masked, ServerRequests: w.requests, SecretRenewed: w.renewed, CancelSent: w.told, Code: w.code,
+		Location: w.location, Masked: w.masked, ServerRequests: w.requests, SecretRenewed: w.renewed, SessionLost: w.lost, CancelSent: w.told, Code: w.code,
 	}
 	switch {
 	case w.reason != "":
@@ -150,7 +152,7 @@ func recorded(reply hostile.Reply) facts {
 	r := reply.Record
 	return facts{
 		Policy: r.Policy, Decision: r.Decision, Outcome: r.Outcome, Reason: r.Reason, Effect: r.Effect, Stage: r.Stage, Status: r.Status, Posts: r.Posts,
-		Session: r.Session, Location: r.Location, Masked: r.Masked, ServerRequests: r.ServerRequests, SecretRenewed: r.SecretRenewed,
+		Session: r.Session, Location: r.Location, Masked: r.Masked, ServerRequests: r.ServerRequests, SecretRenewed: r.SecretRenewed, SessionLost: r.SessionLost,
 		CancelSent: r.CancelSent, Code: r.RPCCode,
 	}
 }

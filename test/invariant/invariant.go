@@ -12,7 +12,7 @@
 //     asked of a server stands behind an intent of the same call that was kept
 //     before.
 //   - I2: a server sees one POST of a request; a second one only where the
-//     record says that the session or the secret was renewed.
+//     record says that the session was lost or the secret renewed.
 //   - I3: no form of a credential, no token of an agent and no session id is in
 //     a reply, a record or on the log, and no token of an agent reaches a server.
 //   - I4: a result is the server's complete message under the agent's own id,
@@ -126,7 +126,7 @@ func (r Run) once(v *violations) {
 	for _, final := range r.Finals {
 		total += final.Posts
 		allowed := 1
-		if final.Session == "renewed" {
+		if final.SessionLost {
 			allowed++
 		}
 		if final.SecretRenewed {

@@ -28,7 +28,7 @@ func sound() *invariant.Run {
 		Finals: []audit.Record{
 			{CallID: "a", State: audit.StateFinal, Posts: 1},
 			{CallID: "b", State: audit.StateFinal, Posts: 1},
-			{CallID: "c", State: audit.StateFinal, Posts: 2, Session: "renewed"},
+			{CallID: "c", State: audit.StateFinal, Posts: 2, Session: "reused", SessionLost: true},
 			{CallID: "d", State: audit.StateFinal},
 		},
 		Posts:    4,
@@ -60,7 +60,7 @@ func TestEachInvariantIsMissedWhereItIsBroken(t *testing.T) {
 		{"no intent", "I1: call c was made without an intent", func(r *invariant.Run) { r.Intents = r.Intents[:2] }},
 		{"two intents", "I1: call a has two intents", func(r *invariant.Run) { r.Intents = append(r.Intents, r.Intents[0]) }},
 		{"an intent that came too late", "I1: 2 POSTs came before the intent of b, the calls before it account for 1", func(r *invariant.Run) { r.Intents[1].Posts = 2 }},
-		{"a replay", "I2: 2 POSTs of call c, 1 allowed", func(r *invariant.Run) { r.Finals[2].Session = "reused" }},
+		{"a replay", "I2: 2 POSTs of call c, 1 allowed", func(r *invariant.Run) { r.Finals[2].SessionLost = false }},
 		{"three tries", "I2: 3 POSTs of call c, 2 allowed", func(r *invariant.Run) { r.Finals[2].Posts, r.Posts = 3, 5 }},
 		{"a POST that no record counts", "I2: servers saw 5 POSTs, the records count 4", func(r *invariant.Run) { r.Posts++ }},
 		{"a token on the log", "I3: the log holds token 0", func(r *invariant.Run) { r.Texts["the log"] += token }},
