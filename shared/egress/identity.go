@@ -110,9 +110,10 @@ func (s scoped) Put(name string, state *tls.ClientSessionState) { s.all.Put(s.sc
 // Rejected is the refusal where err, from reading the first reply of a new
 // connection, is the server's word that it takes no such client certificate,
 // or not none; nil for any other error. With TLS 1.3 that word comes after the
-// request was written, and means that none of it was read.
+// request was written, and means that none of it was read; before 1.3 it comes
+// in the handshake, and an alert after it says nothing about the request.
 func (c *Conn) Rejected(err error) *call.Refusal {
-	if !c.link.asked || c.reused || c.Received() > 0 {
+	if !c.link.asked || c.reused || c.Received() > 0 || c.link.tls.ConnectionState().Version != tls.VersionTLS13 {
 		return nil
 	}
 	fault := rejection(err, c.link.shows)

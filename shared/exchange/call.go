@@ -11,8 +11,9 @@ import (
 )
 
 // ErrUndescribed says that the server is modern and that the tool's
-// description was not looked up ([Request.Described]): nothing of the agent's
-// request was sent, and it may be asked again.
+// description was not looked up ([Request.Described]): the agent's request was
+// not executed, and may be asked again; with [Request.Once] where the facts
+// count a POST of it, which was refused for its version.
 var ErrUndescribed = errors.New("the tool's description is needed and was not looked up")
 
 // Call asks the server to run r.Tool. Its error is a [*call.Refusal] or
@@ -26,6 +27,7 @@ func (x *Exchange) Call(ctx context.Context, r Request) (Reply, error) {
 	r.facts = &reply.Facts
 	got, refusal := x.ask(ctx, &r, &m)
 	if refusal != nil {
+		r.facts.unnamed(refusal)
 		if errors.Is(refusal, ErrUndescribed) {
 			return reply, ErrUndescribed
 		}
@@ -37,7 +39,7 @@ func (x *Exchange) Call(ctx context.Context, r Request) (Reply, error) {
 
 // ask puts the agent's request to the server: once, and once more only where
 // the server said that it did not execute it, because it had lost the session
-// or does not speak the version.
+// or does not speak the version. Whatever it says to that is the end.
 func (x *Exchange) ask(ctx context.Context, r *Request, m *message) (wire.Reply, *call.Refusal) {
 	if r.Session == "" || r.Origin == "" {
 		return wire.Reply{}, call.Refuse(call.Internal, "a request without a session key")
@@ -52,10 +54,14 @@ func (x *Exchange) ask(ctx context.Context, r *Request, m *message) (wire.Reply,
 	if refusal != nil {
 		return wire.Reply{}, refusal
 	}
+	if r.Once {
+		return x.settle(ctx, r, s, &a)
+	}
 	found, refused := a.refusesVersion(s)
+	why := AgainVersion
 	switch {
 	case a.lost(s):
-		r.facts.Lost = true
+		r.facts.Lost, why = true, AgainSession
 		s, refusal = x.open(ctx, r, s)
 	case refused:
 		s, refusal = x.turn(ctx, r, s, found)
@@ -65,12 +71,13 @@ func (x *Exchange) ask(ctx context.Context, r *Request, m *message) (wire.Reply,
 	if refusal != nil {
 		return wire.Reply{}, refusal
 	}
-	if a, refusal = x.put(ctx, r, m, s); refusal != nil {
-		return wire.Reply{}, refusal
+	posts := r.facts.Posts
+	a, refusal = x.put(ctx, r, m, s)
+	if r.facts.Posts > posts {
+		r.facts.Again = why
 	}
-	if a.lost(s) {
-		x.forget(ctx, r)
-		return wire.Reply{}, &call.Refusal{Reason: call.SessionLost, Impact: call.ImpactNone, Status: a.status}
+	if refusal != nil {
+		return wire.Reply{}, refusal
 	}
 	return x.settle(ctx, r, s, &a)
 }
@@ -89,7 +96,6 @@ func (x *Exchange) put(ctx context.Context, r *Request, m *message, s session.St
 	}
 	if refusal != nil {
 		x.abandon(ctx, r, m, refusal)
-		unnamed(refusal, s.SessionID)
 	}
 	return a, refusal
 }
@@ -116,6 +122,11 @@ func (x *Exchange) settle(ctx context.Context, r *Request, s session.State, a *a
 	if s.Era == session.Modern && a.unlikeModern() {
 		x.forget(ctx, r)
 	}
+	if a.lost(s) {
+		r.facts.Lost = true
+		x.forget(ctx, r)
+		return wire.Reply{}, &call.Refusal{Reason: call.SessionLost, Impact: call.ImpactNone, Status: a.status}
+	}
 	if _, refused := a.refusesVersion(s); refused {
 		return wire.Reply{}, &call.Refusal{Reason: call.NoCommonVersion, Impact: call.ImpactNone, Status: a.status}
 	}
@@ -127,6 +138,5 @@ func (x *Exchange) settle(ctx context.Context, r *Request, s session.State, a *a
 	}
 	refusal := a.failure(http.MethodPost)
 	refusal.Reason = call.UpstreamStatus
-	unnamed(refusal, s.SessionID)
 	return wire.Reply{}, refusal
 }

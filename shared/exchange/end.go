@@ -29,6 +29,7 @@ func (x *Exchange) End(ctx context.Context, r Request, s session.State) (Facts, 
 	ctx, cancel := context.WithTimeout(ctx, r.Close)
 	defer cancel()
 	if refusal := x.delete(ctx, &r, s); refusal != nil {
+		f.unnamed(refusal)
 		return f, refusal
 	}
 	return f, nil

@@ -23,6 +23,7 @@ import (
 
 	"mcprelay/shared/egress"
 	"mcprelay/shared/session"
+	"mcprelay/shared/wire"
 )
 
 // Sessions keeps session states and era verdicts where other processes of the
@@ -82,6 +83,6 @@ func New(c Config) *Exchange {
 	x := &Exchange{guard: c.Guard, sessions: c.Sessions, now: c.Now}
 	x.ids.Store(rand.Int64N(maxFirstID))
 	x.agent = c.Name + "/" + c.Version
-	x.client = clientInfo(c.Name, c.Version)
+	x.client = wire.ClientInfo(c.Name, c.Version)
 	return x
 }

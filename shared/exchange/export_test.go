@@ -14,7 +14,6 @@ import (
 // outside.
 var (
 	ReadHead    = readHead
-	Traceparent = traceparent
 	CheckHead   = checkHead
 	ErrHead     = errHead
 	ErrTooLarge = errHeadTooLarge
@@ -22,7 +21,7 @@ var (
 
 // AppendMeta is appendMeta for a message to s.
 func AppendMeta(dst []byte, agent json.RawMessage, s session.State, trace string) ([]byte, error) {
-	return appendMeta(dst, &message{meta: agent, state: s, trace: trace}, clientInfo("mcprelay", "1"))
+	return appendMeta(dst, &message{meta: agent, state: s, trace: trace}, wire.ClientInfo("mcprelay", "1"))
 }
 
 // RequestBytes is a modern call as it is written.

@@ -22,28 +22,27 @@ type flight struct {
 	refusal *call.Refusal
 }
 
-// do runs open for key unless another call is doing so already, and reports
-// whether it led. A failure of the leader is everybody's, so that a server
+// do runs open for key unless another call is doing so already. A failure of the leader is everybody's, so that a server
 // that is down is not asked once a waiter; but not one that came of the
 // leader's own time or caller, and not a state that this waiter has seen lost.
-func (f *flights) do(ctx context.Context, key session.Key, lost session.State, open func() (session.State, *call.Refusal)) (session.State, bool, *call.Refusal) {
+func (f *flights) do(ctx context.Context, key session.Key, lost session.State, open func() (session.State, *call.Refusal)) (session.State, *call.Refusal) {
 	for {
 		mine, leads := f.join(key)
 		if leads {
 			defer f.leave(key, mine)
 			mine.state, mine.refusal = open()
-			return mine.state, true, own(mine.refusal)
+			return mine.state, own(mine.refusal)
 		}
 		select {
 		case <-ctx.Done():
-			return session.State{}, false, &call.Refusal{Reason: ended(ctx, call.OpenTimeout), Impact: call.ImpactNone}
+			return session.State{}, &call.Refusal{Reason: ended(ctx, call.OpenTimeout), Impact: call.ImpactNone}
 		case <-mine.done:
 		}
 		if mine.refusal == nil && !sameSession(mine.state, lost) {
-			return mine.state, false, nil
+			return mine.state, nil
 		}
 		if mine.refusal != nil && mine.refusal.Reason != call.Cancelled && mine.refusal.Reason != call.OpenTimeout {
-			return session.State{}, false, own(mine.refusal)
+			return session.State{}, own(mine.refusal)
 		}
 	}
 }

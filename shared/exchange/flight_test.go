@@ -21,7 +21,6 @@ func opened(id string) session.State {
 // landing is what one caller of a flight got.
 type landing struct {
 	state   session.State
-	led     bool
 	refusal *call.Refusal
 }
 
@@ -40,7 +39,7 @@ func fly(t *testing.T, n int, lost session.State, open func() (session.State, *c
 	rest = make([]landing, n)
 	var all sync.WaitGroup
 	one := func(l *landing) {
-		l.state, l.led, l.refusal = exchange.Do(&f, t.Context(), "k", lost, counted)
+		l.state, l.refusal = exchange.Do(&f, t.Context(), "k", lost, counted)
 	}
 	all.Go(func() { one(&leader) })
 	synctest.Wait()
@@ -54,11 +53,11 @@ func fly(t *testing.T, n int, lost session.State, open func() (session.State, *c
 func TestWaitersUseWhatTheLeaderOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		leader, rest, openings := fly(t, 9, session.State{}, func() (session.State, *call.Refusal) { return opened("s"), nil })
-		if openings != 1 || !leader.led {
+		if openings != 1 || leader.state.SessionID != "s" {
 			t.Errorf("want one opening, got %d", openings)
 		}
 		for _, l := range rest {
-			if l.led || l.state.SessionID != "s" || l.refusal != nil {
+			if l.state.SessionID != "s" || l.refusal != nil {
 				t.Errorf("a waiter got %+v", l)
 			}
 		}
@@ -140,7 +139,7 @@ func TestWaiterLeavesWithItsOwnContext(t *testing.T) {
 		defer stop()
 		for ctx, want := range map[context.Context]call.Reason{gone: call.Cancelled, late: call.OpenTimeout} {
 			all.Go(func() {
-				_, _, refusal := exchange.Do(&f, ctx, "k", session.State{}, nil)
+				_, refusal := exchange.Do(&f, ctx, "k", session.State{}, nil)
 				if refusal == nil || refusal.Reason != want || refusal.MayHaveRun() != call.ImpactNone {
 					t.Errorf("want %s, got %v", want, refusal)
 				}
@@ -184,7 +183,7 @@ func TestDeathOfTheLeaderReleasesTheWaiters(t *testing.T) {
 			})
 		})
 		synctest.Wait()
-		_, _, refusal := exchange.Do(&f, t.Context(), "k", session.State{}, nil)
+		_, refusal := exchange.Do(&f, t.Context(), "k", session.State{}, nil)
 		if refusal == nil || refusal.Reason != call.Internal {
 			t.Errorf("want internal, got %v", refusal)
 		}

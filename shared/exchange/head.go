@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"mcprelay/shared/call"
 	"mcprelay/shared/session"
 )
 
@@ -235,12 +234,4 @@ func quoted(err error) []byte {
 		return q.bytes
 	}
 	return nil
-}
-
-// unnamed takes the id of a session out of what a refusal quotes: whoever has
-// it could use the session.
-func unnamed(refusal *call.Refusal, id string) {
-	if refusal != nil && id != "" {
-		refusal.Quote = bytes.ReplaceAll(refusal.Quote, []byte(id), []byte("[session]"))
-	}
 }

@@ -2,9 +2,7 @@ package exchange
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
-	"slices"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/session"
@@ -59,9 +57,9 @@ func (x *Exchange) initialize(ctx context.Context, r *Request) (session.State, *
 // of versions is proof enough, whatever it comes with.
 func (a *answer) refusesOffer(s session.State) (finding, bool) {
 	if a.isError() {
-		versions := listed(a.reply.Error.Data, "supported")
+		versions := wire.ListedVersions(a.reply.Error.Data, "supported")
 		if versions != nil || a.code() == call.CodeUnsupportedVersion {
-			return choose(versions, s.Version, true), true
+			return choose(versions, s.Version), true
 		}
 	}
 	return a.refusesVersion(s)
@@ -75,7 +73,7 @@ func (x *Exchange) initialized(ctx context.Context, r *Request, a *answer) (sess
 	if a.isError() || !a.ok() {
 		return s, a.failure(methodInitialize)
 	}
-	version, ok := negotiated(a.reply.Result)
+	version, ok := wire.NegotiatedVersion(a.reply.Result)
 	if !ok {
 		x.end(ctx, r, s)
 		return s, &call.Refusal{Reason: call.NoCommonVersion, Detail: "initialize: another protocolVersion", Quote: clip([]byte(version))}
@@ -86,17 +84,6 @@ func (x *Exchange) initialized(ctx context.Context, r *Request, a *answer) (sess
 		x.end(ctx, r, s)
 	}
 	return s, refusal
-}
-
-// negotiated is the version of an initialize result, and whether the relay
-// speaks it with sessions.
-func negotiated(result json.RawMessage) (string, bool) {
-	var version string
-	raw, _ := wire.Member(result, "protocolVersion")
-	if json.Unmarshal(raw, &version) != nil {
-		return string(raw), false
-	}
-	return version, wire.IsLegacy(version) && slices.Contains(wire.Versions(), version)
 }
 
 // notify sends notifications/initialized. Any 2xx accepts it: servers answer

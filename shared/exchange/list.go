@@ -1,19 +1,13 @@
 package exchange
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/session"
 	"mcprelay/shared/wire"
 )
-
-// maxCursor bounds a cursor, in bytes. It is the server's own text sent back
-// to it; those seen in the field are numbers and encoded keys.
-const maxCursor = 8 << 10
 
 // lists says how each list is asked for: by which method, and under which name
 // its result has the items.
@@ -45,6 +39,7 @@ func (x *Exchange) List(ctx context.Context, r Request) ([]json.RawMessage, Fact
 	}
 	items, refusal := x.pages(ctx, &r, message{method: method, meta: r.Meta, list: r.List}, member)
 	if refusal != nil {
+		f.unnamed(refusal)
 		return nil, f, listing(refusal, method)
 	}
 	return items, f, nil
@@ -66,14 +61,14 @@ func (x *Exchange) pages(ctx context.Context, r *Request, m message, member stri
 			refusal.Status, refusal.RetryAfter = r.facts.Status, r.facts.RetryAfter
 			return nil, refusal
 		}
-		page, ok := elements(reply.Result, member)
+		page, ok := wire.Elements(reply.Result, member)
 		if !ok {
 			return nil, call.Refuse(call.ListFailed, "%s: the result has no list called %s", m.method, member)
 		}
 		if items = append(items, page...); len(items) > r.Limits.Items {
 			return nil, call.Refuse(call.ListTooLong, "%s: more than %d items", m.method, r.Limits.Items)
 		}
-		cursor, fault := nextCursor(reply.Result, r.facts.Era, cursors)
+		cursor, fault := wire.NextCursor(reply.Result, r.facts.Era == session.Legacy, cursors)
 		if fault != nil {
 			return nil, call.Refuse(call.ListFailed, "%s: %v", m.method, fault)
 		}
@@ -84,37 +79,6 @@ func (x *Exchange) pages(ctx context.Context, r *Request, m message, member stri
 		m.cursor = cursor
 	}
 	return nil, call.Refuse(call.ListTooLong, "%s: more than %d pages", m.method, r.Limits.Pages)
-}
-
-// elements splits a member that is an array into its elements, as they came.
-// The result was checked when it was read.
-func elements(result json.RawMessage, name string) ([]json.RawMessage, bool) {
-	raw, ok := wire.Member(result, name)
-	if !ok || len(raw) == 0 || raw[0] != '[' {
-		return nil, false
-	}
-	var list []json.RawMessage
-	return list, json.Unmarshal(raw, &list) == nil
-}
-
-// nextCursor is the cursor of the next page, nil after the last one. An empty
-// cursor is one like any other since 2026-07-28; servers before it put it on
-// their last page. A cursor that was followed before would be followed for
-// ever.
-func nextCursor(result json.RawMessage, era session.Era, followed []json.RawMessage) (json.RawMessage, error) {
-	cursor, ok := wire.Member(result, "nextCursor")
-	if !ok || string(cursor) == "null" || string(cursor) == `""` && era == session.Legacy {
-		return nil, nil
-	}
-	if len(cursor) > maxCursor || cursor[0] != '"' {
-		return nil, fmt.Errorf("an unusable cursor of %d bytes", len(cursor))
-	}
-	for _, earlier := range followed {
-		if bytes.Equal(earlier, cursor) {
-			return nil, fmt.Errorf("a cursor came twice, after %d pages", len(followed))
-		}
-	}
-	return cursor, nil
 }
 
 // listing is the refusal of a list that failed: reading one has no effect, so

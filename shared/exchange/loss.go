@@ -3,7 +3,9 @@ package exchange
 import (
 	"bytes"
 	"net/http"
+	"regexp"
 	"strings"
+	"sync"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/session"
@@ -41,18 +43,17 @@ func (a *answer) lost(s session.State) bool {
 const maxText = 1 << 10
 
 // errorSaysLost reads a JSON-RPC error. The status bounds what its code may
-// mean: a tool's own error about a session of its own comes with 200, and
-// must not be asked twice.
+// mean: a tool's own error about a session of its own comes with 200, after it
+// ran, and must not be asked twice.
 func (a *answer) errorSaysLost() bool {
 	e := a.reply.Error
-	said := mentionsSession(e.Message)
 	switch a.status {
 	case http.StatusNotFound:
-		return e.Code == codeSessionNotFound || said && e.Code != call.CodeMethodNotFound
+		return e.Code == codeSessionNotFound || mentionsSession(e.Message) && e.Code != call.CodeMethodNotFound
 	case http.StatusBadRequest:
-		return said && (e.Code == codeServerError || e.Code == codeSessionNotFound || e.Code == call.CodeInvalidRequest)
+		return mentionsSession(e.Message) && (e.Code == codeServerError || e.Code == codeSessionNotFound || e.Code == call.CodeInvalidRequest)
 	case http.StatusOK:
-		return said && e.Code == call.CodeInvalidRequest
+		return e.Code == call.CodeInvalidRequest && namesLoss(e.Message)
 	}
 	return false
 }
@@ -62,6 +63,24 @@ func (a *answer) errorSaysLost() bool {
 func mentionsSession(text string) bool {
 	text = strings.ToLower(text)
 	return strings.Contains(text, "session") || strings.Contains(text, "not initialized") || strings.Contains(text, "reinitialize")
+}
+
+// lossWords finds what a server says of the session of the transport and of no
+// other: a clause of its own about the session or the handshake, without the
+// word that would make it the session of something else (a shell, a browser),
+// or the wish for a new handshake.
+var lossWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:^|[.:;,!(] ?)(?:the |this |your |mcp )*` +
+		`(?:(?:unknown|no valid) (?:mcp )?session id\b` +
+		`|(?:no valid session|session(?: id)? (?:was |is )?not found|session(?: id)? (?:has |is )?expired|server (?:is )?not initialized)` +
+		`(?:$|[.:;,!()]))` +
+		`|\bre-?initialize(?: the (?:mcp )?session)?(?:$|[.:;,!()])`)
+})
+
+// namesLoss reports whether words can mean nothing but that the session of the
+// transport is gone.
+func namesLoss(text string) bool {
+	return lossWords().MatchString(strings.TrimSpace(text[:min(len(text), maxText)]))
 }
 
 // unlikeModern reports whether a reply cannot have come from a server that

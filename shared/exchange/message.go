@@ -106,7 +106,7 @@ func (x *Exchange) appendParams(dst []byte, m *message) ([]byte, error) {
 		return append(dst, x.client...), nil
 	case methodCall:
 		dst = append(dst, `,"name":`...)
-		dst = appendString(dst, m.name)
+		dst = wire.AppendString(dst, m.name)
 		if m.arguments != nil {
 			dst = append(dst, `,"arguments":`...)
 			dst = append(dst, m.arguments...)
@@ -115,7 +115,7 @@ func (x *Exchange) appendParams(dst []byte, m *message) ([]byte, error) {
 		dst = append(dst, `,"requestId":`...)
 		dst = append(dst, m.about.Raw()...)
 		dst = append(dst, `,"reason":`...)
-		return appendString(dst, m.reason), nil
+		return wire.AppendString(dst, m.reason), nil
 	}
 	if m.cursor != nil {
 		dst = append(dst, `,"cursor":`...)

@@ -12,27 +12,7 @@ import (
 	"mcprelay/shared/wire"
 )
 
-// metaLogLevel asks a modern server for log messages. It is the agent's to
-// set, and means nothing to a legacy server.
-const metaLogLevel = "io.modelcontextprotocol/logLevel"
-
 var errMeta = errors.New("_meta is not a JSON object")
-
-// clientInfo is the relay's own description. A name that is not UTF-8 is sent
-// with replacement characters.
-func clientInfo(name, version string) json.RawMessage {
-	dst := append([]byte(nil), `{"name":`...)
-	dst = appendString(dst, name)
-	dst = append(dst, `,"version":`...)
-	dst = appendString(dst, version)
-	return append(dst, '}')
-}
-
-// appendString appends s as a JSON string, with no more escapes than JSON needs.
-func appendString(dst []byte, s string) []byte {
-	dst, _ = jsontext.AppendQuote(dst, s) // the error speaks of bytes that are replaced
-	return dst
-}
 
 // appendMeta appends `,"_meta":{...}`: the agent's members as they came, but
 // for those that speak of the client, which are the relay's own to say. A
@@ -99,7 +79,7 @@ func restamped(name []byte, era session.Era) bool {
 	switch string(name) {
 	case wire.MetaProtocolVersion, wire.MetaClientCapabilities, wire.MetaClientInfo:
 		return true
-	case metaLogLevel:
+	case wire.MetaLogLevel:
 		return era != session.Modern
 	}
 	return false

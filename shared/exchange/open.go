@@ -21,10 +21,11 @@ func (x *Exchange) open(ctx context.Context, r *Request, lost session.State) (se
 		defer cancel()
 	}
 	how := SessionReused
-	s, _, refusal := x.flights.do(bounded, r.Session, lost, func() (session.State, *call.Refusal) {
+	s, refusal := x.flights.do(bounded, r.Session, lost, func() (session.State, *call.Refusal) {
 		var s session.State
 		var refusal *call.Refusal
 		s, how, refusal = x.acquire(bounded, r, lost)
+		r.facts.unnamed(refusal) // whoever waits for it does not know the ids
 		return s, opening(refusal)
 	})
 	if refusal != nil {

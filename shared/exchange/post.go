@@ -38,6 +38,7 @@ func (x *Exchange) post(ctx context.Context, r *Request, m *message) (*response,
 	if m.agents {
 		r.facts.Posts++
 	}
+	r.facts.knows(m.state.SessionID)
 	err := readHead(p.conn.Reader)
 	if err == nil {
 		// Its own errors quote the server, so they are not kept.
@@ -46,6 +47,7 @@ func (x *Exchange) post(ctx context.Context, r *Request, m *message) (*response,
 		}
 	}
 	if err != nil {
+		r.facts.knowsHead(p.conn.Reader)
 		p.done()
 		if refusal := p.conn.Rejected(err); refusal != nil {
 			return nil, refusal
@@ -53,6 +55,7 @@ func (x *Exchange) post(ctx context.Context, r *Request, m *message) (*response,
 		return nil, headFault(ctx, err)
 	}
 	r.facts.Status = p.StatusCode
+	r.facts.knows(p.Header.Get("Mcp-Session-Id"))
 	return p, nil
 }
 

@@ -64,8 +64,8 @@ type finding struct {
 func (a *answer) era(version string) finding {
 	switch {
 	case a.isError() && a.reply.Error.Code == call.CodeUnsupportedVersion:
-		named := listed(a.reply.Error.Data, "supported")
-		found := choose(named, version, true)
+		named := wire.ListedVersions(a.reply.Error.Data, "supported")
+		found := choose(named, version)
 		// Behind one address there may be two servers, one of them newer: a
 		// question without an effect may be put again.
 		found.named = found.refusal != nil && slices.Contains(named, version)
@@ -77,14 +77,14 @@ func (a *answer) era(version string) finding {
 	case a.isError() || !a.ok():
 		return finding{era: session.Legacy}
 	}
-	versions := listed(a.reply.Result, "supportedVersions")
+	versions := wire.ListedVersions(a.reply.Result, "supportedVersions")
 	if versions == nil && a.reply.ResultType == "" {
 		return finding{era: session.Legacy} // it answers anything with a result
 	}
 	if versions == nil {
 		return finding{era: session.Modern, version: version}
 	}
-	return choose(versions, version, false)
+	return choose(versions, "")
 }
 
 // noEvidence reports whether the status says nothing about the era: a server
@@ -94,18 +94,16 @@ func (a *answer) noEvidence() bool {
 }
 
 // choose takes the newest version that both sides speak. A server that refused
-// asked does not speak it, whatever it lists.
-func choose(versions []string, asked string, refused bool) finding {
-	for _, ours := range wire.Versions() {
-		if !slices.Contains(versions, ours) || refused && ours == asked {
-			continue
-		}
-		if wire.IsModern(ours) {
-			return finding{era: session.Modern, version: ours}
-		}
-		return finding{era: session.Legacy, version: ours}
+// a version does not speak it, whatever it lists.
+func choose(versions []string, refused string) finding {
+	version, ok := wire.ChooseVersion(versions, refused)
+	switch {
+	case !ok:
+		return finding{refusal: call.Refuse(call.NoCommonVersion, "the server names %d versions", len(versions))}
+	case wire.IsModern(version):
+		return finding{era: session.Modern, version: version}
 	}
-	return finding{refusal: call.Refuse(call.NoCommonVersion, "the server names %d versions", len(versions))}
+	return finding{era: session.Legacy, version: version}
 }
 
 // offers reads the capabilities of a result that opens a server, be it of
@@ -124,19 +122,6 @@ func offers(result json.RawMessage) session.Offers {
 		}
 	}
 	return all
-}
-
-// listed reads a member that is a list of versions, nil where it is none.
-func listed(object json.RawMessage, name string) []string {
-	raw, ok := wire.Member(object, name)
-	if !ok {
-		return nil
-	}
-	versions := []string{}
-	if json.Unmarshal(raw, &versions) != nil {
-		return nil
-	}
-	return versions
 }
 
 // failure is the refusal where a method of the handshake was not answered with

@@ -119,7 +119,8 @@ func (p *response) turnedAway(r *Request) *call.Refusal {
 	return nil
 }
 
-// location gives the host that a redirect names, and words for the operator.
+// location gives the host that a redirect names, in the case that it came in,
+// and words for the operator.
 // The path is told only where it is the same server's, where it is usually a
 // missing slash; a query may carry anything and is never told.
 func location(value string, r *Request, refusal *call.Refusal) (host string) {
@@ -129,8 +130,8 @@ func location(value string, r *Request, refusal *call.Refusal) (host string) {
 		refusal.Detail += ", no usable Location"
 		return ""
 	}
-	host = strings.ToLower(to.Hostname())
-	if host == "" || host == here.Host() {
+	host = to.Hostname()
+	if host == "" || strings.EqualFold(host, here.Host()) {
 		refusal.Detail, refusal.Quote = refusal.Detail+" to the same host, path", clip([]byte(to.Path))
 		return here.Host()
 	}
@@ -142,12 +143,13 @@ func location(value string, r *Request, refusal *call.Refusal) (host string) {
 	return host
 }
 
-// maxChallenge bounds what is kept of a challenge: the longest seen in the
-// field, with resource metadata and scopes, have about 300 bytes.
-const maxChallenge = 512
+// MaxChallenge bounds [Facts.Challenge], in bytes. It is half of the head that
+// a reply may have and far over what a record keeps, so that a credential in a
+// challenge can be found whole by whoever masks it.
+const MaxChallenge = 32 << 10
 
-// challenge is the server's WWW-Authenticate for the record, all of them. API Gateway
-// renames the header on its way out. Nothing in it is ever followed.
+// challenge is the server's WWW-Authenticate for the record, all of them. API
+// Gateway renames the header on its way out. Nothing in it is ever followed.
 func challenge(h http.Header) string {
 	values := h["Www-Authenticate"]
 	if len(values) == 0 {
@@ -160,7 +162,7 @@ func challenge(h http.Header) string {
 		}
 		return r
 	}
-	return strings.Map(visible, value[:min(len(value), maxChallenge)])
+	return strings.Map(visible, value[:min(len(value), MaxChallenge)])
 }
 
 // oddContent is the refusal of a success that is neither JSON nor a stream.

@@ -35,6 +35,9 @@ type Request struct {
 	// [ErrUndescribed].
 	Described bool
 	Params    []wire.Param
+	// Once says that the request was put to the server before, so that what it
+	// says to this POST is the end.
+	Once bool
 	// Traceparent goes into _meta.traceparent where the agent's _meta has none.
 	// One that is not of the form of W3C Trace Context is dropped.
 	Traceparent string
@@ -63,7 +66,7 @@ func (r *Request) ready() {
 	if r.List == "" {
 		r.List = call.ListTools
 	}
-	if !traceparent(r.Traceparent) {
+	if !wire.Traceparent(r.Traceparent) {
 		r.Traceparent = ""
 	}
 }
@@ -135,24 +138,38 @@ type Facts struct {
 	Era      session.Era
 	Version  string
 	Session  string // one of the Session constants; empty before it is known
-	Lost     bool   // the server had lost the session, so the request was put again
+	Lost     bool   // the server had lost the session
+	Again    string // why the agent's request was POSTed once more: one of the Again constants
 	Posts    int    // POSTs of the agent's request of which a byte was written
 	BytesOut int64  // on the wire inside TLS, the handshake of MCP included
 	BytesIn  int64
-	Location string // the host a redirect named, nothing else of it
-	// Challenge is WWW-Authenticate of a 401 or 403: visible ASCII, at most 512
-	// bytes. The server wrote it, so it is masked before it is kept.
+	// Location is the host that a redirect named, nothing else of it, in the
+	// case that it came in. Challenge is WWW-Authenticate of a 401 or 403:
+	// visible ASCII, at most [MaxChallenge] bytes. The server wrote both, so they
+	// are masked before they are changed or cut.
+	Location  string
 	Challenge string
 
 	ServerRequests int // what the server asked of the relay: counted, never answered
 	Notifications  int
 
 	RetryAfter int // the server's wish in seconds, at most 3600; 0 for none
+	// SessionIDs are the latest session ids that this call sent or was given,
+	// empty strings for none. Whoever has one could use the session, so they are
+	// masked in all that the server wrote. Refusals hold none of them.
+	SessionIDs [4]string
 	// Cancelled says that the server was told that nobody waits any more: its
 	// stream was closed, which is all that a modern server needs, or it took
 	// notifications/cancelled.
 	Cancelled bool
 }
+
+// Why a request was put to the server a second time: it did not execute the
+// first. There is no third.
+const (
+	AgainSession = "session" // it had lost the session
+	AgainVersion = "version" // it refused the protocol version
+)
 
 // What a call did about the session (MCP 2025-11-25 and older).
 const (

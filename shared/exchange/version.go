@@ -5,43 +5,40 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/session"
+	"mcprelay/shared/wire"
 )
 
 // refusesVersion reports whether the server did not execute the request because
 // of its version, and finds one to ask in. The protocol has a code for it (MCP
 // 2026-07-28, basic/versioning); servers of 2025-11-25 and older have a 400,
-// and words. With any other status words alone prove nothing: a tool may say
-// them. asked is what the request was sent as.
+// and words. With any other status words prove nothing, whatever list of
+// versions is beside them: a tool may say them too, after it ran. asked is what
+// the request was sent as.
 func (a *answer) refusesVersion(asked session.State) (finding, bool) {
-	if a.ours && a.reply.Result != nil || a.ok() && !a.isError() {
+	if a.ours && a.reply.Result != nil {
 		return finding{}, false
 	}
 	bad := a.status == http.StatusBadRequest
 	if a.code() == call.CodeUnsupportedVersion && (bad || asked.Era == session.Modern) {
-		return choose(listed(a.reply.Error.Data, "supported"), asked.Version, true), true
+		return choose(wire.ListedVersions(a.reply.Error.Data, "supported"), asked.Version), true
 	}
 	text := a.words()
-	if !aboutVersion(text) {
+	if !bad || !wire.RefusesVersion(text) {
 		return finding{}, false
 	}
 	var versions []string
 	if a.isError() {
-		versions = listed(a.reply.Error.Data, "supported")
+		versions = wire.ListedVersions(a.reply.Error.Data, "supported")
 	}
-	switch {
-	case len(versions) > 0 && (bad || a.ok()):
-		return choose(versions, asked.Version, true), true
-	case !bad:
-		return finding{}, false
+	if len(versions) == 0 {
+		versions = slices.DeleteFunc(revisions().FindAllString(text, -1), func(v string) bool { return v == asked.Version })
 	}
-	versions = slices.DeleteFunc(revisions().FindAllString(text, -1), func(v string) bool { return v == asked.Version })
 	if len(versions) > 0 {
-		return choose(versions, asked.Version, true), true
+		return choose(versions, asked.Version), true
 	}
 	// It names none, so it is asked: initialize negotiates.
 	return finding{era: session.Legacy}, a.code() != call.CodeInvalidParams
@@ -67,25 +64,11 @@ func (a *answer) words() string {
 	return string(a.text[:min(len(a.text), maxText)])
 }
 
-// aboutVersion reports whether words refuse a protocol version. Each SDK has
-// its own; a tool that validates an argument of that name has others.
-func aboutVersion(text string) bool {
-	text = strings.ToLower(text)
-	refused := strings.Contains(text, "unsupported") || strings.Contains(text, "not supported")
-	switch {
-	case strings.Contains(text, "mcp-protocol-version"):
-		return refused || strings.Contains(text, "invalid") || strings.Contains(text, "unknown")
-	case strings.Contains(text, "protocol version"):
-		return refused
-	}
-	return false
-}
-
 // revisions finds what looks like a revision of MCP.
 var revisions = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b20\d\d-\d\d-\d\d\b`) })
 
 // turn changes to what was found when the server refused the version of s: the
-// verdict was stale.
+// verdict was stale. The session of s is given back by whoever replaces it.
 func (x *Exchange) turn(ctx context.Context, r *Request, s session.State, found finding) (session.State, *call.Refusal) {
 	if found.refusal != nil {
 		return s, opening(found.refusal)
@@ -93,11 +76,20 @@ func (x *Exchange) turn(ctx context.Context, r *Request, s session.State, found 
 	x.verdict(ctx, r) // the stale one, for this to be stored over it
 	now := x.judge(ctx, r, session.State{Era: found.era, Version: found.version})
 	if found.era == session.Modern {
-		now.Ver = x.memory.get(r.Session).Ver
+		stale := x.memory.get(r.Session)
+		now.Ver = stale.Ver
 		now, _ = x.save(ctx, r.Session, now)
 		r.facts.opened(now, SessionNone)
+		if stale.Is(s) {
+			x.end(ctx, r, s)
+		}
 		return now, nil
 	}
 	r.offer = found.version
-	return x.open(ctx, r, s) // s is what the server has given up
+	now, refusal := x.open(ctx, r, s) // s is what the server has given up
+	if how := r.facts.Session; refusal == nil && (how == SessionRenewed || how == SessionUnsaved) {
+		s.Version = now.Version // it would refuse the DELETE in the old one too
+		x.end(ctx, r, s)
+	}
+	return now, refusal
 }

@@ -26,9 +26,7 @@ var refusals = map[string]struct {
 	"no list":                  {says(400, "text/plain", "Bad Request: The MCP-Protocol-Version header value 'VERSION' is not supported."), "2025-11-25"},
 	"no list, JSON":            {saysJSON(400, failure("null", -32000, "Bad Request: Unsupported MCP-Protocol-Version")), "2025-11-25"},
 	"header called invalid":    {saysJSON(400, failure("null", -32600, "Invalid MCP-Protocol-Version header")), "2025-11-25"},
-	"list in the data, 200":    {saysJSON(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"Unsupported protocol version","data":{"supported":["2025-06-18"],"requested":"VERSION"}}}`), "2025-06-18"},
 	"list in the data, 400":    {saysJSON(400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"unsupported protocol version","data":{"supported":["2025-06-18","2024-11-05"]}}}`), "2025-06-18"},
-	"on a stream":              {streaming(event(`{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"Unsupported protocol version","data":{"supported":["2025-06-18"]}}}`)), "2025-06-18"},
 	"the refused one is named": {saysJSON(400, failure("null", -32000, "Unsupported protocol version VERSION")), "2025-11-25"},
 }
 
@@ -87,11 +85,14 @@ func TestLegacyVersionThatIsRefusedIsNegotiatedAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]string{"tools/call", "initialize", "notifications/initialized", "tools/call"}, p.methods()); diff != "" {
+			if diff := cmp.Diff([]string{"tools/call", "initialize", "notifications/initialized", "DELETE", "tools/call"}, p.methods()); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
 			if reply.Facts.Session != exchange.SessionRenewed || s.get(sessionKey).SessionID != "s-2" || p.last(t, "tools/call").Header.Get("Mcp-Session-Id") != "s-2" {
 				t.Errorf("got %+v, stored %+v", reply.Facts, s.get(sessionKey))
+			}
+			if reply.Facts.Again != exchange.AgainVersion || reply.Facts.Lost || p.sessions() != 1 || p.holds("s-1") {
+				t.Errorf("want s-1 ended, got %+v and %d open sessions", reply.Facts, p.sessions())
 			}
 		})
 	}
@@ -131,11 +132,18 @@ func TestVersionThatIsAlwaysRefusedFailsFast(t *testing.T) {
 // asked once.
 func TestWordsAboutVersionsProveNothingElsewhere(t *testing.T) {
 	const said = "Unsupported protocol version (supported versions: 2025-06-18)"
+	const listing = `{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"Unsupported protocol version","data":{"supported":["2025-06-18"],"requested":"2026-07-28"}}}`
 	for name, tc := range map[string]struct {
 		answer script
 		want   call.Reason // OK: the error or result is the answer
 	}{
 		"200 without a list":          {saysJSON(200, failure("ID", -32000, said)), call.OK},
+		"200 with a list":             {saysJSON(200, listing), call.OK},
+		"200 with a list of others":   {saysJSON(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"protocol version 3 is not supported","data":{"supported":["1","2","2025-06-18"]}}}`), call.OK},
+		"200 and a stream":            {streaming(event(listing)), call.OK},
+		"202 with a list":             {saysJSON(202, listing), call.OK},
+		"404 with a list":             {saysJSON(404, listing), call.OK},
+		"500 with a list":             {saysJSON(500, listing), call.OK},
 		"200 with another list":       {saysJSON(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"unknown tool version","data":{"supported":["2025-06-18"]}}}`), call.OK},
 		"500":                         {saysJSON(500, failure("ID", -32000, said)), call.OK},
 		"500 text":                    {says(500, "text/plain", said), call.UpstreamStatus},
@@ -149,7 +157,14 @@ func TestWordsAboutVersionsProveNothingElsewhere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name != "legacy code with 200" {
+			if name == "legacy code with 200" {
+				p := handshakePeer(t, handshake{"tools/call": refusing(1, tc.answer)})
+				s := newStore()
+				knows(s, session.Modern)
+				if reply, err := process(t, s).Call(t.Context(), request(t, p.url)); err != nil || reply.Facts.Posts != 2 || reply.Facts.Again != exchange.AgainVersion {
+					t.Errorf("modern: want the code believed, got %v, %+v", err, reply.Facts)
+				}
+			} else {
 				p := newPeer(t, modern(tc.answer))
 				reply, err := process(t, nil).Call(t.Context(), request(t, p.url))
 				if got := reasonOf(t, err); got != tc.want || p.posts("tools/call") != 1 || reply.Facts.Posts != 1 || p.posts("initialize") != 0 {

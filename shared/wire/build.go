@@ -18,7 +18,7 @@ func AppendRequest(dst []byte, id ID, method string, params json.RawMessage) []b
 		dst = append(dst, id.raw...)
 	}
 	dst = append(dst, `,"method":`...)
-	dst = appendQuoted(dst, method)
+	dst = AppendString(dst, method)
 	if params != nil {
 		dst = append(dst, `,"params":`...)
 		dst = append(dst, params...)
@@ -59,7 +59,7 @@ func AppendError(dst []byte, id ID, e *RPCError) []byte {
 	dst = append(dst, `{"code":`...)
 	dst = strconv.AppendInt(dst, e.Code, 10)
 	dst = append(dst, `,"message":`...)
-	dst = appendQuoted(dst, e.Message)
+	dst = AppendString(dst, e.Message)
 	if e.Data != nil {
 		dst = append(dst, `,"data":`...)
 		dst = append(dst, e.Data...)
@@ -77,8 +77,9 @@ func appendResponse(dst []byte, id ID) []byte {
 	return append(dst, id.raw...)
 }
 
-// appendQuoted appends s as a JSON string, replacing invalid UTF-8.
-func appendQuoted(dst []byte, s string) []byte {
+// AppendString appends s as a JSON string with no more escapes than JSON needs,
+// replacing invalid UTF-8.
+func AppendString(dst []byte, s string) []byte {
 	// The error is of invalid UTF-8, which is replaced all the same.
 	dst, _ = jsontext.AppendQuote(dst, s)
 	return dst

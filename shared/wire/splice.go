@@ -72,7 +72,7 @@ func appendMembers(parts [][]byte, comma bool, changes []Set, done uint64) (_ []
 		if comma {
 			head = append(head, ',')
 		}
-		parts = append(parts, append(appendQuoted(head, change.Name), ':'))
+		parts = append(parts, append(AppendString(head, change.Name), ':'))
 		if parts, err = appendValue(parts, nil, change); err != nil {
 			return nil, err
 		}

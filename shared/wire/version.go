@@ -12,6 +12,9 @@ const (
 	MetaClientInfo         = "io.modelcontextprotocol/clientInfo"
 	MetaClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
 	MetaServerInfo         = "io.modelcontextprotocol/serverInfo"
+	// MetaLogLevel asks for log messages: the agent's to set. It means nothing
+	// to a server with sessions.
+	MetaLogLevel = "io.modelcontextprotocol/logLevel"
 )
 
 // Versions lists the supported revisions, newest first. The caller owns the slice.

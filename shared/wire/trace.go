@@ -1,9 +1,10 @@
-package exchange
+package wire
 
-// traceparent reports whether s is a traceparent of W3C Trace Context (section
-// 3.2): version, trace id, parent id and flags in lower-case hexadecimal, no
-// id all zeros. A version that is not known yet may have more behind a hyphen.
-func traceparent(s string) bool {
+// Traceparent reports whether s is a traceparent of W3C Trace Context (section
+// 3.2): version, trace id, parent id and flags in lower-case hexadecimal, no id
+// all zeros. A version that is not known yet may have more behind a hyphen, of
+// characters that may be written into JSON as they are.
+func Traceparent(s string) bool {
 	const length, longest = 55, 256
 	if len(s) < length || len(s) > longest || s[:2] == "ff" {
 		return false
