@@ -121,6 +121,10 @@ type Call struct {
 	Face        Face
 	Run         string // X-Relay-Run, empty for none
 	Traceparent string // W3C trace context of the request, empty for none
+	// Progress is given the params of each notifications/progress of the server
+	// as it comes, masked, while the call runs; the bytes are valid during the
+	// call of the function only. Nil drops them.
+	Progress func(json.RawMessage)
 }
 
 // About names what the call is about in the audit trail: the tool, "discover" or "close".

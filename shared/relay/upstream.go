@@ -48,6 +48,7 @@ func (r *Relay) exchange(ctx context.Context, p plan, c credential, route egress
 
 func (r *Relay) ask(ctx context.Context, p plan, c credential, route egress.Route, t *trail) (Answer, *call.Refusal) {
 	request := r.request(p, c, route)
+	request.Progress = p.progress(t)
 	switch p.call.Operation {
 	case call.OperationDiscover:
 		raw, facts, err := r.Exchange.List(ctx, request)
@@ -65,6 +66,19 @@ func (r *Relay) ask(ctx context.Context, p plan, c credential, route egress.Rout
 		return Answer{Facts: facts}, nil
 	}
 	return r.callTool(ctx, p, request, t)
+}
+
+// progress hands on what a server tells of a call that runs; nil where nobody
+// wants to know.
+func (p plan) progress(t *trail) func(json.RawMessage) {
+	if p.call.Progress == nil {
+		return nil
+	}
+	return func(params json.RawMessage) {
+		masked, n := t.masker.JSON(params)
+		t.record.Masked += n
+		p.call.Progress(masked)
+	}
 }
 
 // noPause stands for a backoff of 0, which would mean the default.
