@@ -146,10 +146,19 @@ func (f *Front) checkPost(r *http.Request, c *call.Call) *call.Refusal {
 	if refusal := f.check(r, c, http.MethodPost); refusal != nil {
 		return refusal
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+	if !isJSON(r.Header.Get("Content-Type")) {
 		return call.Refuse(call.UnsupportedMediaType, "")
 	}
 	return readContext(r, c)
+}
+
+// isJSON reports whether a content type is JSON; nearly all are spelled as here.
+func isJSON(contentType string) bool {
+	if contentType == "application/json" {
+		return true
+	}
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && media == "application/json"
 }
 
 // check passes a request whose method, host, origin, caller and scope are
