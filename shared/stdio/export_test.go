@@ -26,9 +26,6 @@ const (
 // Backoff is the pause after so many failures.
 func Backoff(first time.Duration, failures int) time.Duration { return backoff(first, failures) }
 
-// Traced reports whether s is a traceparent.
-func Traced(s string) bool { return traced(s) }
-
 // Slots is how many keys the pool remembers.
 func (p *Pool) Slots() int {
 	p.mu.Lock()

@@ -1,17 +1,12 @@
 package stdio
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/wire"
 )
-
-// maxCursor bounds a cursor, in bytes. It is the server's own text sent back
-// to it; those seen in the field are numbers and encoded keys.
-const maxCursor = 8 << 10
 
 // kind is how a server speaks of one of its lists.
 type kind struct {
@@ -79,17 +74,16 @@ func (c *child) pages(ctx context.Context, r *Request, f *Facts, k kind) ([]json
 		case reply.Error != nil:
 			return nil, fail(call.Refuse(call.ListFailed, "%s: error %d", k.method, reply.Error.Code))
 		}
-		page, ok := elements(reply.Result, k.member)
+		page, ok := wire.Elements(reply.Result, k.member)
 		if !ok {
 			return nil, fail(call.Refuse(call.ListFailed, "%s: the result has no list called %s", k.method, k.member))
 		}
 		if items = append(items, page...); len(items) > r.Items {
 			return nil, fail(call.Refuse(call.ListTooLong, "%s: more than %d items", k.method, r.Items))
 		}
-		cursor, refusal := c.nextCursor(reply.Result, cursors)
-		if refusal != nil {
-			refusal.Detail = k.method + ": " + refusal.Detail
-			return nil, fail(refusal)
+		cursor, err := wire.NextCursor(reply.Result, c.era == Legacy, cursors)
+		if err != nil {
+			return nil, fail(call.Refuse(call.ListFailed, "%s: %v", k.method, err))
 		}
 		if cursor == nil {
 			return items, nil
@@ -97,37 +91,6 @@ func (c *child) pages(ctx context.Context, r *Request, f *Facts, k kind) ([]json
 		cursors = append(cursors, cursor)
 	}
 	return nil, fail(call.Refuse(call.ListTooLong, "%s: more than %d pages", k.method, r.Pages))
-}
-
-// elements splits a member that is an array into its elements, as they came.
-// The result was checked when it was read.
-func elements(result json.RawMessage, name string) ([]json.RawMessage, bool) {
-	raw, ok := wire.Member(result, name)
-	if !ok || len(raw) == 0 || raw[0] != '[' {
-		return nil, false
-	}
-	var list []json.RawMessage
-	return list, json.Unmarshal(raw, &list) == nil
-}
-
-// nextCursor is the cursor of the next page, nil after the last one. An empty
-// cursor is one like any other since 2026-07-28; servers before it put it on
-// their last page. A cursor that was followed before would be followed for
-// ever.
-func (c *child) nextCursor(result json.RawMessage, followed []json.RawMessage) (json.RawMessage, *call.Refusal) {
-	cursor, ok := wire.Member(result, "nextCursor")
-	if !ok || string(cursor) == "null" || string(cursor) == `""` && c.era == Legacy {
-		return nil, nil
-	}
-	if len(cursor) > maxCursor || cursor[0] != '"' {
-		return nil, call.Refuse(call.ListFailed, "an unusable cursor of %d bytes", len(cursor))
-	}
-	for _, earlier := range followed {
-		if bytes.Equal(earlier, cursor) {
-			return nil, call.Refuse(call.ListFailed, "a cursor came twice, after %d pages", len(followed))
-		}
-	}
-	return cursor, nil
 }
 
 // listing is the refusal of a list that failed: reading one has no effect, so

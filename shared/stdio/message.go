@@ -3,8 +3,6 @@ package stdio
 import (
 	"encoding/json"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"mcprelay/shared/call"
 	"mcprelay/shared/wire"
 )
@@ -66,7 +64,7 @@ func (c *child) params(m *message) (json.RawMessage, error) {
 	dst := make([]byte, 0, len(m.arguments)+len(meta)+len(m.name)+64)
 	if m.method == methodCall {
 		dst = append(dst, `,"name":`...)
-		dst = append(dst, quote(m.name)...)
+		dst = wire.AppendString(dst, m.name)
 	}
 	for _, member := range []struct {
 		name  string
@@ -82,16 +80,4 @@ func (c *child) params(m *message) (json.RawMessage, error) {
 	}
 	dst[0] = '{'
 	return append(dst, '}'), nil
-}
-
-// quote gives s as a JSON string, with no more escapes than JSON needs. What
-// is not UTF-8 becomes replacement characters.
-func quote(s string) json.RawMessage {
-	dst, _ := jsontext.AppendQuote(nil, s) // the error speaks of bytes that are replaced
-	return json.RawMessage(dst)
-}
-
-// clientInfo is the relay's own description.
-func clientInfo(name, version string) json.RawMessage {
-	return json.RawMessage(`{"name":` + string(quote(name)) + `,"version":` + string(quote(version)) + `}`)
 }

@@ -138,11 +138,11 @@ func (h *handshake) initialize(ctx context.Context, offer string) *failure {
 		if reply.Error == nil {
 			return h.initialized(ctx, &reply)
 		}
-		versions := listed(reply.Error.Data, "supported")
+		versions := wire.ListedVersions(reply.Error.Data, "supported")
 		if versions == nil && reply.Error.Code != call.CodeUnsupportedVersion {
 			return fail(call.Refuse(call.InitializeFailed, "initialize: error %d", reply.Error.Code))
 		}
-		found := choose(versions, c.version, true)
+		found := choose(versions, c.version)
 		switch {
 		case found.refusal != nil:
 			return fail(call.Refuse(call.NoCommonVersion, "initialize: error %d", reply.Error.Code))
@@ -157,7 +157,7 @@ func (h *handshake) initialize(ctx context.Context, offer string) *failure {
 
 // initialized completes an opening whose first message was answered.
 func (h *handshake) initialized(ctx context.Context, reply *wire.Reply) *failure {
-	version, ok := negotiated(reply.Result)
+	version, ok := wire.NegotiatedVersion(reply.Result)
 	if !ok {
 		return fail(&call.Refusal{Reason: call.NoCommonVersion, Detail: "initialize: another protocolVersion", Quote: clip([]byte(version))})
 	}
@@ -175,17 +175,6 @@ func deadline(ctx context.Context, otherwise time.Duration) time.Time {
 		return at
 	}
 	return time.Now().Add(otherwise)
-}
-
-// negotiated is the version of an initialize result, and whether the relay
-// speaks it with a handshake.
-func negotiated(result json.RawMessage) (string, bool) {
-	var version string
-	raw, _ := wire.Member(result, "protocolVersion")
-	if json.Unmarshal(raw, &version) != nil {
-		return string(raw), false
-	}
-	return version, wire.IsLegacy(version)
 }
 
 // opening is the refusal of a failure before the agent's request was written:

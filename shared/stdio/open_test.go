@@ -198,42 +198,53 @@ func TestAVersionThatIsRefusedIsChangedOnce(t *testing.T) {
 	}
 }
 
-// TestOnlyAServersOwnWordsRefuseAVersion: a tool may speak of versions too, and
-// its error is an answer.
+// TestOnlyAServersOwnWordsRefuseAVersion: a tool may speak of versions too,
+// after it ran, and its error is an answer.
 func TestOnlyAServersOwnWordsRefuseAVersion(t *testing.T) {
+	const list = `,"data":{"supported":["2025-06-18"]}}`
 	tests := map[string]struct {
-		era, failure string
-		refuses      bool
+		failure string
+		refuses bool
 	}{
-		"the code, modern":     {stdio.Modern, `{"code":-32022,"message":"x","data":{"supported":["2025-06-18"]}}`, true},
-		"the code, legacy":     {stdio.Legacy, `{"code":-32022,"message":"x","data":{"supported":["2025-06-18"]}}`, false},
-		"words and a list":     {stdio.Legacy, `{"code":-32000,"message":"Bad Request: Unsupported Protocol Version","data":{"supported":["2025-06-18"]}}`, true},
-		"other words":          {stdio.Legacy, `{"code":-32602,"message":"protocol version 9 is not supported here","data":{"supported":["2025-06-18"]}}`, true},
-		"words without a list": {stdio.Legacy, `{"code":-32000,"message":"Unsupported protocol version"}`, false},
-		"an empty list":        {stdio.Legacy, `{"code":-32000,"message":"Unsupported protocol version","data":{"supported":[]}}`, false},
-		"a list without words": {stdio.Legacy, `{"code":-32602,"message":"no such format","data":{"supported":["2025-06-18"]}}`, false},
+		"the code":                         {`{"code":-32022,"message":"x"` + list, true},
+		"the code, listing what was asked": {`{"code":-32022,"message":"x","data":{"supported":["2026-07-28","2025-06-18"]}}`, true},
+		"the code without a list":          {`{"code":-32022,"message":"x"}`, false},
+		"the code with an empty list":      {`{"code":-32022,"message":"x","data":{"supported":[]}}`, false},
+		"an SDK's words":                   {`{"code":-32602,"message":"Unsupported protocol version"` + list, true},
+		"another SDK's words":              {`{"code":-32600,"message":"Bad Request: Unsupported Protocol Version: 2026-07-28"` + list, true},
+		"a tool's words":                   {`{"code":-32000,"message":"protocol version 3 is not supported"` + list, false},
+		"a tool's words, a server's code":  {`{"code":-32602,"message":"protocol version 3 is not supported"` + list, false},
+		"an SDK's words, a tool's code":    {`{"code":-32000,"message":"Unsupported protocol version"` + list, false},
+		"an internal error":                {`{"code":-32603,"message":"Unsupported protocol version"` + list, false},
+		"the words further on":             {`{"code":-32602,"message":"the peer: unsupported protocol version"` + list, false},
+		"the words only begun":             {`{"code":-32602,"message":"Unsupported protocol"` + list, false},
+		"words without a list":             {`{"code":-32602,"message":"Unsupported protocol version"}`, false},
+		"words with an empty list":         {`{"code":-32602,"message":"Unsupported protocol version","data":{"supported":[]}}`, false},
+		"words with a list of others":      {`{"code":-32602,"message":"Unsupported protocol version","data":{"supported":["2025-06-18","3"]}}`, false},
+		"words, listing what was asked":    {`{"code":-32602,"message":"Unsupported protocol version","data":{"supported":["2026-07-28","2025-06-18"]}}`, false},
+		"a list without words":             {`{"code":-32602,"message":"no such format"` + list, false},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p, _ := staged(script{Era: map[string]string{stdio.Modern: "either", stdio.Legacy: "legacy"}[tt.era]})
-				defer shut(t, p)
-				r := ask(stdio.Spec{}, "raw")
-				r.Arguments, _ = json.Marshal(map[string][]string{"Lines": {`{"jsonrpc":"2.0","id":$ID,"error":` + tt.failure + `}`}})
-				reply, err := p.Call(within(t), r)
-				if err != nil || reply.Error == nil {
-					if !tt.refuses {
+		for era, refuses := range map[string]bool{"either": tt.refuses, "legacy": false} { // a request to a legacy server names no version
+			t.Run(name+", "+era, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					p, _ := staged(script{Era: era})
+					defer shut(t, p)
+					r := ask(stdio.Spec{}, "raw")
+					r.Arguments, _ = json.Marshal(map[string][]string{"Lines": {`{"jsonrpc":"2.0","id":$ID,"error":` + tt.failure + `}`}})
+					reply, err := p.Call(within(t), r)
+					if err != nil || reply.Error == nil || string(reply.Error.Raw) != tt.failure {
 						t.Errorf("got %+v, error %v, want the server's error", reply, err)
 					}
-				}
-				if got := reply.Facts.Requests == 2; got != tt.refuses {
-					t.Errorf("%d requests; asked again: %v, want %v", reply.Facts.Requests, got, tt.refuses)
-				}
-				if log := strings.Join(logOf(t, p, r), "\n"); strings.Contains(log, `"protocolVersion":"2025-06-18"`) != tt.refuses {
-					t.Errorf("it was sent %s", log)
-				}
+					if got := reply.Facts.Requests == 2; got != refuses {
+						t.Errorf("%d requests; asked again: %v, want %v", reply.Facts.Requests, got, refuses)
+					}
+					if log := strings.Join(logOf(t, p, r), "\n"); strings.Contains(log, `"protocolVersion":"2025-06-18"`) != refuses {
+						t.Errorf("it was sent %s", log)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 

@@ -74,7 +74,7 @@ func New(c Config) *Pool {
 	if c.Version == "" {
 		c.Version = "0"
 	}
-	p.client = clientInfo(c.Name, c.Version)
+	p.client = wire.ClientInfo(c.Name, c.Version)
 	return p
 }
 

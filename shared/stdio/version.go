@@ -1,9 +1,9 @@
 package stdio
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/wire"
@@ -23,69 +23,75 @@ func era(reply *wire.Reply, version string) finding {
 	if reply.Error != nil {
 		switch reply.Error.Code {
 		case call.CodeUnsupportedVersion:
-			return choose(listed(reply.Error.Data, "supported"), version, true)
+			return choose(wire.ListedVersions(reply.Error.Data, "supported"), version)
 		case call.CodeHeaderMismatch, codeMissingCapability:
 			return finding{era: Modern, version: version}
 		}
 		return finding{era: Legacy}
 	}
-	versions := listed(reply.Result, "supportedVersions")
+	versions := wire.ListedVersions(reply.Result, "supportedVersions")
 	switch {
 	case versions == nil && reply.ResultType == "":
 		return finding{era: Legacy} // it answers anything with a result
 	case versions == nil:
 		return finding{era: Modern, version: version}
 	}
-	return choose(versions, version, false)
+	return choose(versions, "")
 }
 
 // choose takes the newest version that both sides speak. A server that refused
-// asked does not speak it, whatever it lists.
-func choose(versions []string, asked string, refused bool) finding {
-	for _, ours := range wire.Versions() {
-		if !slices.Contains(versions, ours) || refused && ours == asked {
-			continue
-		}
-		if wire.IsModern(ours) {
-			return finding{era: Modern, version: ours}
-		}
-		return finding{era: Legacy, version: ours}
+// a version does not speak it, whatever it lists.
+func choose(versions []string, refused string) finding {
+	version, ok := wire.ChooseVersion(versions, refused)
+	switch {
+	case !ok:
+		return finding{refusal: call.Refuse(call.NoCommonVersion, "the server names %d versions", len(versions))}
+	case wire.IsModern(version):
+		return finding{era: Modern, version: version}
 	}
-	return finding{refusal: call.Refuse(call.NoCommonVersion, "the server names %d versions", len(versions))}
-}
-
-// listed reads a member that is a list of versions, nil where it is none.
-func listed(object json.RawMessage, name string) []string {
-	raw, ok := wire.Member(object, name)
-	versions := []string{}
-	if !ok || json.Unmarshal(raw, &versions) != nil {
-		return nil
-	}
-	return versions
+	return finding{era: Legacy, version: version}
 }
 
 // refusesVersion reports whether the server did not execute a request of c's
-// because of its version, and finds one to ask in. The protocol has a code for
-// it (MCP 2026-07-28, basic/versioning); servers before it have words, which
-// count only beside a list of versions: a tool may say them too.
+// because of its version, and finds one to ask in. Here no status tells a
+// server's refusal from a tool's error, and what is written again may run
+// twice: when in doubt, the error is the answer. So the request must have named
+// its version, which those to a legacy server do not, the error must list
+// others, and it has the protocol's own code (MCP 2026-07-28, basic/versioning)
+// or is what the SDKs say.
 func (c *child) refusesVersion(e *wire.RPCError) (finding, bool) {
-	if e == nil {
+	if e == nil || c.era != Modern {
 		return finding{}, false
 	}
-	versions := listed(e.Data, "supported")
-	if e.Code == call.CodeUnsupportedVersion && c.era == Modern || len(versions) > 0 && aboutVersion(e.Message) {
-		return choose(versions, c.version, true), true
+	versions := wire.ListedVersions(e.Data, "supported")
+	if len(versions) == 0 || e.Code != call.CodeUnsupportedVersion && !c.saysUnsupported(e, versions) {
+		return finding{}, false
 	}
-	return finding{}, false
+	return choose(versions, c.version), true
 }
 
-// maxText is how far into an error's message the words are looked for.
-const maxText = 1 << 10
+// unsupported is what the SDKs begin with, in whatever case, where they refuse a
+// version without the code that is for it, and badRequest what some of them put
+// before it (MCP 2025-11-25, basic/lifecycle, Error Handling).
+const (
+	unsupported = "unsupported protocol version"
+	badRequest  = "bad request: "
+)
 
-// aboutVersion reports whether words refuse a protocol version. Each SDK has
-// its own; a tool that validates an argument of that name has others.
-func aboutVersion(text string) bool {
-	text = strings.ToLower(text[:min(len(text), maxText)])
-	return strings.Contains(text, "protocol version") &&
-		(strings.Contains(text, "unsupported") || strings.Contains(text, "not supported"))
+// saysUnsupported reports whether an error without the code of its own is
+// unmistakably a refusal of c's version: the code of a request that is not
+// understood, the SDKs' words, and a list of nothing but revisions of MCP that
+// lacks the one that was asked in.
+func (c *child) saysUnsupported(e *wire.RPCError, versions []string) bool {
+	if e.Code != call.CodeInvalidParams && e.Code != call.CodeInvalidRequest || slices.Contains(versions, c.version) {
+		return false
+	}
+	words := strings.ToLower(e.Message[:min(len(e.Message), len(badRequest)+len(unsupported))])
+	if !strings.HasPrefix(strings.TrimPrefix(words, badRequest), unsupported) {
+		return false
+	}
+	return !slices.ContainsFunc(versions, func(v string) bool {
+		_, err := time.Parse(time.DateOnly, v) // which is how revisions are named
+		return err != nil
+	})
 }
