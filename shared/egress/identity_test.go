@@ -206,7 +206,8 @@ func TestTheServersOwnRefusalOfACertificateIsNamed(t *testing.T) {
 }
 
 // Where a request may have been read, an alert says nothing about whether it
-// ran: on a connection that gave a reply before, or that asked for nothing.
+// ran: on a connection that gave a reply before, that asked for nothing, or
+// whose certificate was taken before the request was written.
 func TestAnAlertIsARejectionOnlyBeforeAnythingElse(t *testing.T) {
 	a, clients := newAuthority(t), newAuthority(t)
 	strict := listening(t, a.demanding(t, clients, tls.VersionTLS13))
@@ -242,6 +243,16 @@ func TestAnAlertIsARejectionOnlyBeforeAnythingElse(t *testing.T) {
 	defer again.Close()
 	if again.Rejected(alert) != nil {
 		t.Error("on a kept connection: want no rejection")
+	}
+	older := listening(t, a.demanding(t, clients, tls.VersionTLS12))
+	before13, err := open(t, g, older.url("localhost"), identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer before13.Close()
+	before13.Write([]byte("request"))
+	if before13.Rejected(alert) != nil {
+		t.Error("with TLS 1.2, after the handshake that would have refused the certificate: want no rejection")
 	}
 	unasked, err := open(t, g, open13.url("localhost"), egress.Rules{})
 	if err != nil {

@@ -2,6 +2,7 @@ package exchange_test
 
 import (
 	"net"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,6 +43,12 @@ var lossShapes = map[string]script{
 	"200 -32600":                saysJSON(200, failure("ID", -32600, "Unknown session id; client should reinitialize")),
 	"200 -32600 on a stream":    streaming(event(failure("ID", -32600, "Unknown session id"))),
 	"200 -32600 without an id":  saysJSON(200, failure("null", -32600, "Unknown session id")),
+	"200 not found":             saysJSON(200, failure("ID", -32600, "Session not found")),
+	"200 id not found":          saysJSON(200, failure("ID", -32600, "Error: MCP session id not found: s-1")),
+	"200 expired":               saysJSON(200, failure("ID", -32600, "Your session has expired, please connect again")),
+	"200 none valid":            saysJSON(200, failure("ID", -32600, "Bad Request: No valid session Id provided")),
+	"200 handshake forgotten":   saysJSON(200, failure("ID", -32600, "Invalid Request: server not initialized")),
+	"200 handshake wanted":      saysJSON(200, failure("ID", -32600, "The server was restarted; please re-initialize.")),
 }
 
 func TestLostSessionIsOpenedAgainAndAskedOnceMore(t *testing.T) {
@@ -58,7 +65,7 @@ func TestLostSessionIsOpenedAgainAndAskedOnceMore(t *testing.T) {
 			if diff := cmp.Diff(want, p.methods()); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
-			if string(reply.Result) != hello || reply.Facts.Posts != 2 || reply.Facts.Session != exchange.SessionRenewed {
+			if string(reply.Result) != hello || reply.Facts.Posts != 2 || reply.Facts.Session != exchange.SessionRenewed || !reply.Facts.Lost || reply.Facts.Again != exchange.AgainSession {
 				t.Errorf("got %s, %+v", reply.Result, reply.Facts)
 			}
 			if all := p.all(); all[4].Header.Get("Mcp-Session-Id") != "" || all[6].Header.Get("Mcp-Session-Id") != "s-2" {
@@ -107,6 +114,16 @@ func TestOtherErrorsAreNoLoss(t *testing.T) {
 		"400 plain otherwise":        {says(400, "text/plain", "no"), call.UpstreamStatus},
 		"200 -32000 about a session": {saysJSON(200, failure("ID", -32000, "the browser session is closed")), call.OK},
 		"200 -32001":                 {saysJSON(200, failure("ID", -32001, "request timed out")), call.OK},
+		"200 -32600 shell":           {saysJSON(200, failure("ID", -32600, "shell session exited with 1")), call.OK},
+		"200 -32600 browser":         {saysJSON(200, failure("ID", -32600, "the browser session expired")), call.OK},
+		"200 -32600 terminal":        {saysJSON(200, failure("ID", -32600, "Terminal session not found")), call.OK},
+		"200 -32600 login":           {saysJSON(200, failure("ID", -32600, "no valid session for user 7")), call.OK},
+		"200 -32600 database":        {saysJSON(200, failure("ID", -32600, "written, now reinitialize the database")), call.OK},
+		"200 -32600 machine":         {saysJSON(200, failure("ID", -32600, "the mail server not initialized")), call.OK},
+		"200 -32600 on a stream":     {streaming(event(failure("ID", -32600, "ssh session closed"))), call.OK},
+		"200 -32600 far behind":      {saysJSON(200, failure("ID", -32600, strings.Repeat("x", 2048)+". Session not found")), call.OK},
+		"200 -32602 words of a loss": {saysJSON(200, failure("ID", -32602, "Session not found")), call.OK},
+		"202 -32600 words of a loss": {saysJSON(202, failure("ID", -32600, "Session not found")), call.OK},
 		"200 isError about sessions": {saysJSON(200, `{"jsonrpc":"2.0","id":ID,"result":{"isError":true,"content":[{"type":"text","text":"session not found"}]}}`), call.OK},
 		"500 about sessions":         {saysJSON(500, failure("ID", -32600, "session not found")), call.OK},
 		"403 about sessions":         {saysJSON(403, failure("ID", -32600, "session not found")), call.UpstreamUnauthorized},
@@ -353,8 +370,11 @@ func TestLegacySessionOfAServerThatBecameModern(t *testing.T) {
 			t.Errorf("want %d POSTs in the modern era, got %v, %+v", want, err, reply.Facts)
 		}
 	}
-	if p.posts("initialize") != 0 || p.posts("tools/call") != 3 {
-		t.Errorf("got %v", p.methods())
+	if diff := cmp.Diff([]string{"tools/call", "DELETE", "tools/call", "tools/call"}, p.methods()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if got := p.all()[1].Header.Get("Mcp-Session-Id"); got != "old" {
+		t.Errorf("want the session given back that is not used any more, got %q", got)
 	}
 }
 
