@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"mcprelay/shared/call"
@@ -124,90 +123,3 @@ func TestAChildThatTalksWhileNobodyAsksIsEnded(t *testing.T) {
 
 // quoted is s as a JSON string.
 func quoted(s string) string { return fmt.Sprintf("%q", s) }
-
-// TestStderrReachesTheLogMaskedCutAndQuoted line by line.
-func TestStderrReachesTheLogMaskedCutAndQuoted(t *testing.T) {
-	var log journal
-	p := newPool(t, &log)
-	long := strings.Repeat("x", stdio.MaxShown-1) + "é" + "tail"
-	edge := strings.Repeat("y", stdio.MaxShown-4) + "sesame"
-	r := ask(scripted(script{Says: []string{"plain words", "token=sesame", "\x1b[31mred\a\u202e", "a\rb", long, edge, "", strings.Repeat("z", stdio.MaxMasked+1) + "sesame", "after"}}), "echo")
-	r.Mask = func(line string) string { return strings.ReplaceAll(line, "sesame", "[masked]") }
-	pid := result(t, p, r).Facts.PID
-	p.End(r.Key)
-	got := log.String()
-	for _, want := range []string{
-		`level=INFO msg="server stderr" server=docs pid=` + itoa(pid) + ` line="\"plain words\""`,
-		`line="\"token=[masked]\""`,
-		`line="\"\\x1b[31mred\\a\\u202e\""`,
-		`line="\"a\\rb\""`,
-		`xx\"..."`,
-		`yy[mas\"..."`,
-		`line="\"after\""`,
-		`level=WARN msg="server stderr not shown" server=docs pid=` + itoa(pid) + ` lines=1`,
-		`msg="server process started" server=docs pid=` + itoa(pid),
-		`msg="server process ended" server=docs pid=` + itoa(pid) + ` status="exit status 0"`,
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the log lacks %s", want)
-		}
-	}
-	for _, not := range []string{"sesame", "tail", "zz", "\x1b", "\a", "\u202e", "\r"} {
-		if strings.Contains(got, not) {
-			t.Errorf("the log has %q", not)
-		}
-	}
-	if t.Failed() {
-		t.Logf("%.4000s", got)
-	}
-}
-
-func TestStderrIsNeverShownWhereNobodyMasksIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log journal
-		p := stagedWith(&log, script{Says: []string{"token=sesame", "more"}})
-		result(t, p, ask(stdio.Spec{}, "echo"))
-		shut(t, p)
-		if got := log.String(); strings.Contains(got, "sesame") || !strings.Contains(got, "lines=2") {
-			t.Errorf("the log: %s", got)
-		}
-	})
-}
-
-// TestStderrIsBoundedInEachWindow counts what it leaves out.
-func TestStderrIsBoundedInEachWindow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log journal
-		p := stagedWith(&log, script{})
-		r := ask(stdio.Spec{}, fmt.Sprint("stderr ", stdio.StderrLines+25))
-		r.Mask = func(line string) string { return line }
-		result(t, p, r)
-		synctest.Wait()
-		shown := func() int { return strings.Count(log.String(), `msg="server stderr" `) }
-		if got := shown(); got != stdio.StderrLines {
-			t.Errorf("%d lines are shown, want %d", got, stdio.StderrLines)
-		}
-		time.Sleep(stdio.StderrWindow)
-		result(t, p, withTool(r, "stderr 10"))
-		synctest.Wait()
-		if got := shown(); got != stdio.StderrLines+10 || !strings.Contains(log.String(), "lines=25") {
-			t.Errorf("%d lines are shown in all: %s", got, log.String())
-		}
-		shut(t, p)
-		if got := strings.Count(log.String(), "not shown"); got != 1 {
-			t.Errorf("it is said %d times that lines are not shown, want once", got)
-		}
-	})
-}
-
-// TestAFloodOnStderrDoesNotHinderAnswers: the pipe is emptied whatever is logged.
-func TestAFloodOnStderrDoesNotHinderAnswers(t *testing.T) {
-	var log journal
-	p := newPool(t, &log)
-	r := ask(scripted(script{}), "stderr 100000")
-	r.Mask = func(line string) string { return line }
-	result(t, p, r)
-	if got := len(log.String()); got > 64<<10 {
-		t.Errorf("the log has %d bytes", got)
-	}
-}

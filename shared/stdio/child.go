@@ -20,6 +20,7 @@ type child struct {
 	server string
 	digest digest // of the Spec that it was started by
 	mask   func(string) string
+	veil   *veil
 	grace  time.Duration // Spec.Close
 	frame  int64
 	client json.RawMessage
@@ -49,7 +50,7 @@ type child struct {
 // newChild makes what goes with a process that r has started.
 func newChild(proc *process, r *Request) *child {
 	return &child{
-		process: proc, server: r.Server, digest: r.Spec.digest(), mask: r.Mask, grace: r.Spec.Close, frame: r.Spec.Frame,
+		process: proc, server: r.Server, digest: r.Spec.digest(), mask: r.Mask, veil: newVeil(r.Spec.Env), grace: r.Spec.Close, frame: r.Spec.Frame,
 		gone: make(chan struct{}), quiet: make(chan struct{}), stop: make(chan struct{}), kill: make(chan struct{}), over: make(chan struct{}),
 	}
 }

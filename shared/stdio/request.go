@@ -103,8 +103,9 @@ type Request struct {
 	// none and it is well formed (W3C Trace Context, section 3.2).
 	Traceparent string
 	// Mask takes the secrets of Spec.Env out of a line that the child wrote to
-	// its stderr. It is kept for the life of a child that this request starts.
-	// Without it such lines are counted and never shown.
+	// its stderr; a line with a part of a secret that has line breaks does not
+	// come to it and is not shown. It is kept for the life of a child that this
+	// request starts. Without it lines are counted and never shown.
 	Mask func(line string) string
 }
 

@@ -45,7 +45,7 @@ func (p *Pool) transcribe(c *child) {
 			_, err = l.skip()
 		}
 		if len(line) > 0 {
-			d.note(line, long)
+			d.note(string(line), long, l.cut)
 		}
 		if err != nil {
 			return
@@ -55,8 +55,9 @@ func (p *Pool) transcribe(c *child) {
 
 // note logs a line where the window has room. Masking comes first, cutting
 // second: a secret that was cut is not found any more, so a line that was read
-// in part is not shown at all.
-func (d *diary) note(line []byte, long bool) {
+// in part is not shown at all. broken says that the text ended without a line
+// end.
+func (d *diary) note(line string, long, broken bool) {
 	if now := d.now(); now.Sub(d.began) >= stderrWindow {
 		d.settle()
 		d.began, d.shown = now, 0
@@ -66,7 +67,10 @@ func (d *diary) note(line []byte, long bool) {
 		return
 	}
 	d.shown++
-	text := d.c.mask(string(line))
+	text := hidden
+	if !d.c.veil.covers(line, broken) {
+		text = d.c.mask(line)
+	}
 	d.log.LogAttrs(context.Background(), slog.LevelInfo, "server stderr", slog.String("server", d.c.server), slog.Int("pid", d.c.pid), slog.String("line", shown(text)))
 }
 
