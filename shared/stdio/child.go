@@ -36,7 +36,7 @@ type child struct {
 	fault  *call.Refusal // why reading its stdout was given up; once gone is closed
 
 	in     atomic.Int64 // bytes of its stdout
-	blamed atomic.Bool  // the relay ends it for what it did
+	failed bool         // and was blamed for it; the pool's mutex holds it
 
 	gone     chan struct{} // closed when its stdout gives nothing more
 	quiet    chan struct{} // closed when its stderr gives nothing more

@@ -194,11 +194,14 @@ func TestASlowSinkDoesNotLoseTheLastWords(t *testing.T) {
 func TestKeysAreForgottenWhenThereAreManyWithoutAChild(t *testing.T) {
 	p := newPool(t, nil)
 	for i := range 2 * stdio.MaxSlots {
-		r := ask(stdio.Spec{Command: "/nowhere", Attempts: -1}, "echo")
+		r := ask(stdio.Spec{Command: "/nowhere", Args: []string{itoa(i)}, Attempts: -1}, "echo")
 		r.Key = "key " + itoa(i)
 		refused(t, within(t), p, r)
 		if got := p.Slots(); got > stdio.MaxSlots {
 			t.Fatalf("%d keys are remembered, want at most %d", got, stdio.MaxSlots)
+		}
+		if got, want := p.Pasts(), min(i+1, stdio.MaxPasts); got != want {
+			t.Fatalf("%d failed Specs are remembered, want %d", got, want)
 		}
 	}
 }

@@ -21,6 +21,8 @@ const (
 	StderrLines  = stderrLines
 	ProbeTime    = probeTime
 	DrainTime    = drainTime
+	MaxPasts     = maxPasts
+	ForgetTime   = forgetTime
 )
 
 // Backoff is the pause after so many failures.
@@ -31,6 +33,13 @@ func (p *Pool) Slots() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.slots)
+}
+
+// Pasts is how many Specs the pool remembers.
+func (p *Pool) Pasts() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.pasts)
 }
 
 // ErrLong says that a line is too long.

@@ -7,23 +7,25 @@ import (
 	"mcprelay/shared/call"
 )
 
-// slot is where the child of one key lives, and what is remembered of those
-// before it. All but turn belongs to the pool's mutex.
+// slot is where the child of one key lives. All but turn belongs to the pool's
+// mutex.
 type slot struct {
-	key       string
-	turn      chan struct{} // holds a token while somebody may use the child
-	users     int           // who have the turn or wait for it
-	used      int64         // when the turn was last given back, in turns of the pool
-	child     *child
-	had       bool // there was a child before
-	failures  int  // of children in a row, without an answer in between
-	notBefore time.Time
-	unprobed  time.Time // until then, server/discover is not sent first
-	closed    bool
+	key    string
+	turn   chan struct{} // holds a token while somebody may use the child
+	users  int           // who have the turn or wait for it
+	used   int64         // when the turn was last given back, in turns of the pool
+	child  *child
+	had    bool // there was a child before
+	closed bool
+
+	// Of the last child that was started, or was to be:
+	digest  digest // of its Spec
+	since   int64  // how many failures the pool had seen before
+	counted bool   // its end was one more
 }
 
 // maxSlots is how many keys are remembered. Beyond it those without a child
-// are forgotten: what is lost is a pause before a server that failed.
+// are forgotten.
 const maxSlots = 256
 
 // enter waits for the turn of key. Calls come in the order in which they wait.
@@ -71,7 +73,7 @@ func (p *Pool) leave(s *slot) {
 	p.announce()
 }
 
-// announce wakes those who wait for a place. The mutex is held.
+// announce wakes those who wait to start a child. The mutex is held.
 func (p *Pool) announce() {
 	close(p.changed)
 	p.changed = make(chan struct{})
@@ -99,32 +101,68 @@ func (s *slot) end() *child {
 	return s.child
 }
 
-// place takes one of the [MaxChildren] places. The child that has been idle
-// for longest makes room.
-func (p *Pool) place(ctx context.Context, s *slot) *call.Refusal {
+// admit waits until a child may be started in the slot, and takes a place for
+// it. A pause after failures that is longer than a start may take is not waited
+// for, and one that is excused not at all.
+func (p *Pool) admit(ctx context.Context, s *slot, r *Request, excused bool) *call.Refusal {
+	d := r.Spec.digest()
 	for {
 		p.mu.Lock()
-		if s.closed {
-			p.mu.Unlock()
+		w, closed, changed := (*wait)(nil), s.closed, p.changed
+		if !closed {
+			w = p.take(s, d, excused)
+		}
+		p.mu.Unlock()
+		switch {
+		case closed:
 			return closing()
-		}
-		if p.children < MaxChildren {
-			p.children++
-			p.mu.Unlock()
+		case w == nil:
 			return nil
+		case w.left > r.Spec.Startup:
+			return w.tooLong()
 		}
+		if !w.over(ctx, changed) {
+			return &call.Refusal{Reason: ended(ctx, w.late), Impact: call.ImpactNone, Detail: w.detail, Err: context.Cause(ctx)}
+		}
+	}
+}
+
+// over waits for a change or the time that is left, and reports whether ctx
+// has not ended before.
+func (w *wait) over(ctx context.Context, changed <-chan struct{}) bool {
+	var due <-chan time.Time
+	if w.left > 0 {
+		timer := time.NewTimer(w.left)
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-changed:
+	case <-due:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// take takes one of the [MaxChildren] places, or gives what is in the way. The
+// child that has been idle for longest makes room. The mutex is held.
+func (p *Pool) take(s *slot, d digest, excused bool) *wait {
+	if w := p.due(d); w != nil && !excused {
+		return w
+	}
+	if p.children >= MaxChildren {
 		if idle := p.idlest(); idle != nil {
 			idle.halt()
 		}
-		changed := p.changed
-		p.mu.Unlock()
-		select {
-		case <-changed:
-		case <-p.closing:
-		case <-ctx.Done():
-			return &call.Refusal{Reason: ended(ctx, call.TooManyInFlight), Impact: call.ImpactNone, Detail: "every process is busy", Err: context.Cause(ctx)}
-		}
+		return &wait{late: call.TooManyInFlight, detail: "every process is busy"}
 	}
+	p.children++
+	s.digest, s.since = d, p.fails
+	if known := p.pasts[d]; known != nil && known.failures > 0 {
+		known.trial = s
+	}
+	return nil
 }
 
 // idlest is the child that nobody has used for longest and that is not ending
@@ -156,5 +194,6 @@ func (p *Pool) vacate(s *slot, c *child) {
 	s.child = nil
 	delete(p.living, c)
 	p.children--
+	p.tried(s)
 	p.announce()
 }

@@ -3,33 +3,30 @@ package stdio
 import (
 	"context"
 	"log/slog"
-	"math"
 	"os"
 	"syscall"
 	"time"
-
-	"mcprelay/shared/call"
 )
 
 // start gives the slot a child that can be asked. One that ended when it was
 // asked with server/discover is no failure yet: some servers take initialize
 // first or nothing. There is one such start for free.
 func (p *Pool) start(ctx context.Context, s *slot, r *Request, f *Facts) (*child, *failure) {
-	if refusal := p.pause(ctx, s, r); refusal != nil {
-		return nil, fail(refusal)
-	}
 	for free := true; ; free = false {
+		if refusal := p.admit(ctx, s, r, !free); refusal != nil {
+			return nil, fail(refusal)
+		}
 		c, failed := p.begin(ctx, s, r, f)
 		if failed != nil {
 			return nil, failed
 		}
 		h := handshake{c: c, r: r, f: f}
 		if failed = p.shake(ctx, s, &h); failed == nil {
+			p.opened(s)
 			f.Era, f.Version = c.era, c.version
 			return c, nil
 		}
-		c.blamed.Store(ctx.Err() == nil)
-		c.halt()
+		p.giveUp(ctx, s, c, r)
 		if !free || !h.harmed || !failed.again || ctx.Err() != nil {
 			failed.refusal = opening(failed.refusal)
 			return nil, failed
@@ -41,65 +38,25 @@ func (p *Pool) start(ctx context.Context, s *slot, r *Request, f *Facts) (*child
 	}
 }
 
-// pardon takes back that the last child failed.
-func (p *Pool) pardon(s *slot) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s.failures--
-}
-
 // shake opens a child in time, and remembers what harmed it.
 func (p *Pool) shake(ctx context.Context, s *slot, h *handshake) *failure {
-	p.mu.Lock()
-	unprobed := p.now().Before(s.unprobed)
-	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, h.r.Spec.Startup)
 	defer cancel()
-	failed := h.open(ctx, unprobed)
+	failed := h.open(ctx, p.unprobed(s))
 	if h.harmed {
-		p.mu.Lock()
-		s.unprobed = p.now().Add(unprobedTime)
-		p.mu.Unlock()
+		p.harmed(s)
 	}
 	return failed
 }
 
-// pause waits until another child may be started after those that failed. A
-// pause that is longer than a start may take is not waited for.
-func (p *Pool) pause(ctx context.Context, s *slot, r *Request) *call.Refusal {
-	p.mu.Lock()
-	wait := s.notBefore.Sub(p.now())
-	failures := s.failures
-	p.mu.Unlock()
-	if wait <= 0 {
-		return nil
-	}
-	if wait > r.Spec.Startup {
-		refusal := call.Refuse(call.ProcessFailed, "%d processes in a row failed", failures)
-		refusal.RetryAfter = int(math.Ceil(wait.Seconds()))
-		return refusal
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-p.closing:
-		return closing()
-	case <-ctx.Done():
-		return &call.Refusal{Reason: ended(ctx, call.OpenTimeout), Impact: call.ImpactNone, Detail: "another process was not due yet", Err: context.Cause(ctx)}
-	}
-}
-
-// begin starts a process in the slot, and what reads from it.
+// begin starts a process in the slot, which has a place, and what reads from it.
 func (p *Pool) begin(ctx context.Context, s *slot, r *Request, f *Facts) (*child, *failure) {
-	if refusal := p.place(ctx, s); refusal != nil {
-		return nil, fail(refusal)
-	}
 	proc, failed := p.run(&r.Spec)
 	if failed != nil {
-		p.vacate(s, nil)
+		p.mu.Lock()
 		p.blame(s, r.Spec.Backoff)
+		p.mu.Unlock()
+		p.vacate(s, nil)
 		return nil, failed
 	}
 	c := newChild(proc, r)
@@ -146,19 +103,21 @@ func (p *Pool) keep(s *slot, c *child, pause time.Duration) {
 	case <-c.stop:
 		asked = true
 	}
+	if !asked { // at once, before anybody starts the next one
+		p.convict(s, c, pause)
+	}
 	c.finish()
 	c.drain()
-	failed := !asked || c.blamed.Load()
-	if failed {
-		p.blame(s, pause)
-	}
-	p.bury(c, failed)
+	p.bury(c)
 	p.vacate(s, c)
 	close(c.over)
 }
 
 // bury removes what a child leaves on the relay's side and logs its end.
-func (p *Pool) bury(c *child, failed bool) {
+func (p *Pool) bury(c *child) {
+	p.mu.Lock()
+	failed := c.failed
+	p.mu.Unlock()
 	_ = c.stdout.Close()
 	_ = c.stderr.Close()
 	who := []slog.Attr{slog.String("server", c.server), slog.Int("pid", c.pid)}

@@ -50,17 +50,18 @@ type Pool struct {
 
 	mu       sync.Mutex
 	slots    map[string]*slot
+	pasts    map[digest]*past
+	fails    int64 // failures of children, all in all
 	living   map[*child]bool
 	children int           // places that are taken: by living ones, and by those being started
 	uses     int64         // turns that were given back
-	changed  chan struct{} // closed and replaced when a turn or a place is given back
+	changed  chan struct{} // closed and replaced when somebody who waits should look again
 	closed   bool
-	closing  chan struct{} // closed with it
 }
 
 // New makes a Pool without children. Close ends it.
 func New(c Config) *Pool {
-	p := &Pool{log: c.Log, now: c.Now, slots: map[string]*slot{}, living: map[*child]bool{}, changed: make(chan struct{}), closing: make(chan struct{})}
+	p := &Pool{log: c.Log, now: c.Now, slots: map[string]*slot{}, pasts: map[digest]*past{}, living: map[*child]bool{}, changed: make(chan struct{})}
 	p.run = p.spawn
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
@@ -107,6 +108,7 @@ func (p *Pool) End(key string) {
 	var c *child
 	if s != nil {
 		c = s.end()
+		p.announce() // somebody may wait in it for a place
 	}
 	p.mu.Unlock()
 	if c != nil {
@@ -123,13 +125,11 @@ const killTime = time.Second
 // call.
 func (p *Pool) Close(ctx context.Context) error {
 	p.mu.Lock()
-	if !p.closed {
-		p.closed = true
-		close(p.closing)
-	}
+	p.closed = true
 	for _, s := range p.slots {
 		s.end()
 	}
+	p.announce()
 	p.mu.Unlock()
 	gone := make(chan struct{})
 	go func() {

@@ -2,7 +2,6 @@ package stdio
 
 import (
 	"context"
-	"time"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/wire"
@@ -28,8 +27,7 @@ func (p *Pool) use(ctx context.Context, r *Request, f *Facts, do func(context.Co
 				return failed.refusal
 			}
 			if failed.broken {
-				c.blamed.Store(ctx.Err() == nil)
-				c.halt()
+				p.giveUp(ctx, s, c, r)
 			}
 		}
 		if !failed.again || attempts <= 0 || ctx.Err() != nil {
@@ -37,21 +35,6 @@ func (p *Pool) use(ctx context.Context, r *Request, f *Facts, do func(context.Co
 			return failed.refusal
 		}
 	}
-}
-
-// praise forgets the failures before a child that has answered.
-func (p *Pool) praise(s *slot) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s.failures, s.notBefore = 0, time.Time{}
-}
-
-// blame notes the failure of a child: the next one waits a while.
-func (p *Pool) blame(s *slot, pause time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s.failures++
-	s.notBefore = p.now().Add(backoff(pause, s.failures))
 }
 
 // ready gives the child of the slot, started where there is none or where it
