@@ -9,18 +9,14 @@ import (
 	"mcprelay/shared/session"
 )
 
-// knows notes a session id. Of more than there is room for the oldest goes: a
-// server may give another one with each reply.
+// knows notes a session id as the latest. There is room for the one that was
+// sent last and the one that came with the reply: a server may give another one
+// each time.
 func (f *Facts) knows(id string) {
-	if id == "" || slices.Contains(f.SessionIDs[:], id) {
+	if id == "" || id == f.SessionIDs[1] {
 		return
 	}
-	if free := slices.Index(f.SessionIDs[:], ""); free >= 0 {
-		f.SessionIDs[free] = id
-		return
-	}
-	copy(f.SessionIDs[:], f.SessionIDs[1:])
-	f.SessionIDs[len(f.SessionIDs)-1] = id
+	f.SessionIDs[0], f.SessionIDs[1] = f.SessionIDs[1], id
 }
 
 // unnamed takes the session ids of the call out of what a refusal quotes:

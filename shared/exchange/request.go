@@ -154,10 +154,10 @@ type Facts struct {
 	Notifications  int
 
 	RetryAfter int // the server's wish in seconds, at most 3600; 0 for none
-	// SessionIDs are the latest session ids that this call sent or was given,
-	// empty strings for none. Whoever has one could use the session, so they are
+	// SessionIDs are the two latest session ids that this call sent or was given,
+	// the last one at the end; empty strings for none. Whoever has one could use the session, so they are
 	// masked in all that the server wrote. Refusals hold none of them.
-	SessionIDs [4]string
+	SessionIDs [2]string
 	// Cancelled says that the server was told that nobody waits any more: its
 	// stream was closed, which is all that a modern server needs, or it took
 	// notifications/cancelled.
