@@ -30,16 +30,15 @@ func (r *Relay) bind(ctx context.Context, p plan, t *trail, read readSecret) (cr
 	if len(p.refs) == 0 {
 		return credential{}, nil
 	}
-	values := make(map[string]secret.Value, len(p.refs))
-	uses := make([]secret.Use, 0, len(p.refs))
-	for _, ref := range p.refs {
+	values := make([]secret.Value, len(p.refs))
+	uses := make([]secret.Use, len(p.refs))
+	for i, ref := range p.refs {
 		key := secret.Key{Tenant: p.tenant.ID, Server: p.server.Name, Ref: ref}
 		value, refusal := read(ctx, key, p.server.Secrets[ref])
 		if refusal != nil {
 			return credential{}, refusal
 		}
-		values[ref] = value
-		uses = append(uses, secret.Use{Ref: ref, Version: value.Version()})
+		values[i], uses[i] = value, secret.Use{Ref: ref, Version: value.Version()}
 	}
 	b, known := r.memory.credential(p, uses)
 	if !known {
@@ -58,9 +57,11 @@ func (r *Relay) bind(ctx context.Context, p plan, t *trail, read readSecret) (cr
 
 // shape puts the values where they belong. What has an identity is not
 // remembered: its certificate may expire between two calls.
-func (r *Relay) shape(p plan, values map[string]secret.Value, uses []secret.Use) (b bound, refusal *call.Refusal) {
+func (r *Relay) shape(p plan, found []secret.Value, uses []secret.Use) (b bound, refusal *call.Refusal) {
 	b.credential.uses = uses
-	for _, use := range uses {
+	values := make(map[string]secret.Value, len(found))
+	for i, use := range uses {
+		values[use.Ref] = found[i]
 		b.uses = append(b.uses, audit.SecretUse{Ref: use.Ref, Version: use.Version})
 	}
 	if b.credential.binding, refusal = secret.Bind(p.server.Auth, values); refusal != nil {

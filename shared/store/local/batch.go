@@ -22,7 +22,9 @@ func (w *writer) run(t *trail, expire func(context.Context, *sql.Conn) error) {
 		case r := <-w.queue:
 			w.inTurn(func() { w.commit(w.gather(r)) })
 		case <-t.due.C:
-			w.inTurn(func() { w.tidy(t) })
+			if t.resting() {
+				w.inTurn(func() { w.tidy(t) })
+			}
 		case <-t.ripe:
 			w.inTurn(func() { w.tidy(t) })
 		case <-tick.C:

@@ -78,6 +78,12 @@ func (s *Store) Fold() (err error) {
 // Tidy is what the writer's goroutine does when a fold is due.
 func (s *Store) Tidy() { s.writes.inTurn(func() { s.writes.tidy(s.trail) }) }
 
+// Resting is what is asked when a fold is due.
+func (s *Store) Resting() bool { return s.trail.resting() }
+
+// MostPauses is how often a fold is put off.
+const MostPauses = mostPauses
+
 // Folds is closed when a fold has ended that has not ended yet.
 func (s *Store) Folds() <-chan struct{} {
 	s.trail.mu.Lock()

@@ -6,6 +6,20 @@ import (
 	"path/filepath"
 )
 
+// resting reports whether a fold that is due should begin: nothing was written
+// since it was due last, or it has been put off for long. Otherwise it is due
+// again after another pause.
+func (t *trail) resting() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.sequence == t.seen || t.pauses == mostPauses {
+		return true
+	}
+	t.seen, t.pauses = t.sequence, t.pauses+1
+	t.due.Reset(t.pause)
+	return false
+}
+
 // sealed gives what is to be folded: what the last fold failed on, or all that
 // was appended since the last one. It is left as it is until folded is called.
 func (t *trail) sealed() []byte {
@@ -19,6 +33,7 @@ func (t *trail) sealed() []byte {
 		return nil
 	}
 	t.active = 1 - t.active
+	t.pauses = 0
 	t.known.turn()
 	t.due.Stop()
 	select {

@@ -18,17 +18,19 @@ import (
 // The bounds of what is written and not yet in SQLite.
 const (
 	halves = 2
-	// halfSize bounds one half of a journal, in bytes: about 5,000 records, or
-	// half a second of a busy relay. Readers count on it: it never changes.
-	halfSize = 4 << 20
+	// halfSize bounds one half of a journal, in bytes: about 10,000 records, or
+	// two seconds of a busy relay. Readers count on it: it never changes.
+	halfSize = 8 << 20
 	// halfRecords bounds the records of one half, whatever their size.
-	halfRecords = 8192
-	// ripe is the size at which a half is folded at once: about 1,300 records,
-	// 15 ms of work. Ten times as many cost each as much.
-	ripe = 1 << 20
-	// foldPause is how long records wait for more of them: a fold costs a
-	// wait for the disk, which one client's calls of 0.3 ms each share in.
+	halfRecords = 16384
+	// ripe is the size at which a half is folded at once, whoever is calling:
+	// about 5,000 records, 60 ms of work. Until then a fold waits for a pause
+	// between calls: it takes as much time as a sixth of a call a record.
+	ripe = 4 << 20
+	// foldPause is how long nothing may have been written for a fold to begin.
 	foldPause = 250 * time.Millisecond
+	// mostPauses is how often a fold is put off because something was.
+	mostPauses = 20
 	// keptBuffer is the largest buffer that is kept for the next records.
 	keptBuffer = ripe + ripe/2
 )
@@ -61,6 +63,8 @@ type trail struct {
 	halves   [halves]half
 	active   int // the half that takes records
 	sequence uint64
+	seen     uint64 // sequence when due ran out last
+	pauses   int    // how often the fold of the active half was put off
 	known    known
 	closed   bool
 	folds    chan struct{} // closed and replaced when a fold has ended

@@ -350,3 +350,24 @@ func TestAFinalHardlyAllocates(t *testing.T) {
 		t.Errorf("got %v allocations, want at most 4", got)
 	}
 }
+
+// A fold is work that calls would have to share the processor with, so it
+// waits for them to pause; not for ever.
+func TestAFoldWaitsForCallsToPause(t *testing.T) {
+	s := held(t, t.TempDir())
+	must(t, s.Final(t.Context(), record("acme")))
+	for i := range local.MostPauses {
+		if s.Resting() {
+			t.Fatalf("folded after %d pauses in which records came", i)
+		}
+		must(t, s.Final(t.Context(), record("acme")))
+	}
+	if !s.Resting() {
+		t.Errorf("put off more than %d times", local.MostPauses)
+	}
+	must(t, s.Fold())
+	must(t, s.Final(t.Context(), record("acme")))
+	if s.Resting() || !s.Resting() {
+		t.Error("want one pause without a record, and then the fold")
+	}
+}
