@@ -74,6 +74,7 @@ func (r *Record) appendExchange(dst []byte) []byte {
 	dst = text(dst, "protocol_version", r.ProtocolVersion)
 	dst = text(dst, "session", r.Session)
 	dst = flag(dst, "session_lost", r.SessionLost)
+	dst = text(dst, "again", r.Again)
 	dst = number(dst, "posts", int64(r.Posts))
 	dst = text(dst, "location", r.Location)
 	dst = text(dst, "challenge", r.Challenge)

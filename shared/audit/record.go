@@ -76,6 +76,7 @@ type Record struct {
 	ProtocolVersion string      `json:"protocol_version,omitempty"`
 	Session         string      `json:"session,omitempty"`         // none, new, reused, renewed, unsaved
 	SessionLost     bool        `json:"session_lost,omitempty"`    // by the server: the request was put twice
+	Again           string      `json:"again,omitempty"`           // why the request was put again: session, version, secret, headers
 	Posts           int         `json:"posts,omitempty"`           // POSTs of the agent's request
 	Location        string      `json:"location,omitempty"`        // host of a redirect
 	Challenge       string      `json:"challenge,omitempty"`       // WWW-Authenticate of the upstream

@@ -16,7 +16,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
@@ -194,13 +193,10 @@ func readContext(r *http.Request, c *call.Call) (refusal *call.Refusal) {
 	return nil
 }
 
-// traceparentForm is version 00 of W3C Trace Context, 3.2.
-var traceparentForm = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
-
 // traceparent is the trace context of a request; one that is malformed or
 // given twice is ignored, as 3.2.2 asks.
 func traceparent(values []string) string {
-	if len(values) != 1 || !traceparentForm.MatchString(values[0]) {
+	if len(values) != 1 || !wire.Traceparent(values[0]) {
 		return ""
 	}
 	return values[0]

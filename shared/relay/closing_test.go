@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -289,5 +290,28 @@ func TestASweepStopsWithItsContext(t *testing.T) {
 	defer cancel()
 	if closed, _ := f.CloseExpired(gone); closed != (relay.Closed{}) {
 		t.Errorf("got %+v", closed)
+	}
+}
+
+func TestASessionsIdNeverComesBack(t *testing.T) {
+	f := kit.New(t, "", "")
+	sessioned(f)
+	open := f.Answer
+	f.Answer = func(w http.ResponseWriter, r *http.Request, body map[string]json.RawMessage) {
+		if id := r.Header.Get("Mcp-Session-Id"); id != "" && string(body["method"]) == `"tools/call"` {
+			kit.Result(w, body, `{"content":[{"type":"text","text":"your session is `+id+`"}]}`)
+			return
+		}
+		open(w, r, body)
+	}
+	answer, refusal := f.Do(t.Context(), ofRun("one"))
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	if got := string(answer.Result); strings.Contains(got, "session-1") || !strings.Contains(got, "[redacted]") {
+		t.Errorf("got %s, want the id masked", got)
+	}
+	if text := f.Log.String(); strings.Contains(text, "session-1") {
+		t.Errorf("the log holds the id: %s", text)
 	}
 }

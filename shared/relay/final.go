@@ -14,6 +14,7 @@ import (
 	"mcprelay/shared/catalog"
 	"mcprelay/shared/exchange"
 	"mcprelay/shared/registry"
+	"mcprelay/shared/secret"
 )
 
 // answered turns a reply into an answer. A result that asks for input is
@@ -69,6 +70,20 @@ const maxText = 512
 // begin is the beginning of what a server wrote.
 func begin(text string) string { return text[:min(len(text), maxText)] }
 
+// note records what the exchange came to, and hides the ids of its sessions:
+// who has one may speak in its caller's name.
+func (r *Relay) note(t *trail, f exchange.Facts) {
+	noteFacts(&t.record, f)
+	for _, id := range f.SessionIDs {
+		if len(id) >= secret.MinLength {
+			t.ids = append(t.ids, secret.NewValue([]byte(id), ""))
+		}
+	}
+	if len(t.ids) > 0 {
+		t.masker = r.maskers.For(slices.Concat(t.values, t.ids)...)
+	}
+}
+
 func noteFacts(record *audit.Record, f exchange.Facts) {
 	if f.Address.IsValid() {
 		record.Address = f.Address.String()
@@ -79,7 +94,9 @@ func noteFacts(record *audit.Record, f exchange.Facts) {
 	record.ServerRequests += f.ServerRequests
 	record.Notifications += f.Notifications
 	record.CancelSent = f.Cancelled
-	record.SessionLost = record.SessionLost || f.Lost
+	if record.SessionLost = record.SessionLost || f.Lost; f.Again != "" {
+		record.Again = f.Again
+	}
 	record.BytesOut += f.BytesOut
 	record.BytesIn += f.BytesIn
 }

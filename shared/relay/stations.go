@@ -32,6 +32,7 @@ type plan struct {
 type trail struct {
 	record audit.Record
 	values []secret.Value // every version that was sent
+	ids    []secret.Value // of the server's sessions
 	masker *redact.Masker // of values; nil masks nothing
 }
 

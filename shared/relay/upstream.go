@@ -30,7 +30,8 @@ func (r *Relay) egress(ctx context.Context, p plan, c credential) (egress.Route,
 // more, and only a newer version is tried: a 401 proves the first did not run.
 func (r *Relay) exchange(ctx context.Context, p plan, c credential, route egress.Route, t *trail) (Answer, *call.Refusal) {
 	answer, refusal := r.ask(ctx, p, c, route, t)
-	if refusal == nil || refusal.Reason != call.UpstreamUnauthorized || refusal.Status != http.StatusUnauthorized || len(c.uses) == 0 {
+	rejected := refusal != nil && refusal.Reason == call.UpstreamUnauthorized && refusal.Status == http.StatusUnauthorized
+	if !rejected || len(c.uses) == 0 || t.record.Posts > 1 {
 		return answer, refusal
 	}
 	newer, failed := r.bind(ctx, p, t, r.Secrets.Renew)
@@ -42,7 +43,7 @@ func (r *Relay) exchange(ctx context.Context, p plan, c credential, route egress
 			return answer, refusal
 		}
 	}
-	t.record.SecretRenewed = true
+	t.record.SecretRenewed, t.record.Again = true, againSecret
 	return r.ask(ctx, p, newer, route, t)
 }
 
@@ -52,14 +53,14 @@ func (r *Relay) ask(ctx context.Context, p plan, c credential, route egress.Rout
 	switch p.call.Operation {
 	case call.OperationDiscover:
 		raw, facts, err := r.Exchange.List(ctx, request)
-		noteFacts(&t.record, facts)
+		r.note(t, facts)
 		if err != nil {
 			return Answer{Facts: facts}, asRefusal(err)
 		}
 		return r.listed(p, raw, facts)
 	case call.OperationClose:
 		facts, err := r.Exchange.End(ctx, request, p.session.State)
-		noteFacts(&t.record, facts)
+		r.note(t, facts)
 		if err != nil {
 			return Answer{Facts: facts}, asRefusal(err)
 		}
@@ -80,6 +81,12 @@ func (p plan) progress(t *trail) func(json.RawMessage) {
 		p.call.Progress(masked)
 	}
 }
+
+// Why a request was put again, beside the exchange's own reasons.
+const (
+	againHeaders = "headers"
+	againSecret  = "secret"
+)
 
 // noPause stands for a backoff of 0, which would mean the default.
 const noPause = time.Nanosecond
@@ -136,7 +143,7 @@ func (r *Relay) callTool(ctx context.Context, p plan, request exchange.Request, 
 		}
 		answer, _, refusal = r.tell(ctx, request, k.tool(p.tool, true), t)
 	}
-	if refusal == nil || refusal.Reason != call.HeadersRefused {
+	if refusal == nil || refusal.Reason != call.HeadersRefused || t.record.Posts > 1 {
 		return answer, refusal
 	}
 	// The description may have changed since it was read. Nothing ran.
@@ -145,6 +152,7 @@ func (r *Relay) callTool(ctx context.Context, p plan, request exchange.Request, 
 	if failed != nil || k.unusable(p.tool) != nil || slices.EqualFunc(before, k.params[p.tool], sameParam) {
 		return answer, refusal
 	}
+	t.record.Again = againHeaders
 	answer, _, refusal = r.tell(ctx, request, k.tool(p.tool, true), t)
 	return answer, refusal
 }
@@ -157,8 +165,9 @@ func sameParam(a, b wire.Param) bool {
 // is modern and d does not know it; nothing was asked of the tool then.
 func (r *Relay) tell(ctx context.Context, request exchange.Request, d described, t *trail) (a Answer, needs bool, _ *call.Refusal) {
 	request.Described, request.Params = d.known, d.params
+	request.Once = t.record.Posts > 0 // whatever it was asked again for
 	reply, err := r.Exchange.Call(ctx, request)
-	noteFacts(&t.record, reply.Facts)
+	r.note(t, reply.Facts)
 	switch {
 	case errors.Is(err, exchange.ErrUndescribed):
 		return Answer{Facts: reply.Facts}, true, nil
