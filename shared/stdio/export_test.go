@@ -22,6 +22,7 @@ const (
 	ProbeTime    = probeTime
 	DrainTime    = drainTime
 	MaxPasts     = maxPasts
+	MaxSwept     = maxSwept
 	ForgetTime   = forgetTime
 )
 
@@ -41,6 +42,9 @@ func (p *Pool) Pasts() int {
 	defer p.mu.Unlock()
 	return len(p.pasts)
 }
+
+// Left reports whether name is that of a child's folder.
+func Left(name string) bool { return left(name) }
 
 // ErrLong says that a line is too long.
 var ErrLong = errLong

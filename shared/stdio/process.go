@@ -32,7 +32,7 @@ type process struct {
 	signal         func(syscall.Signal) // to the child's group; nothing once it has ended
 	ended          chan struct{}        // closed when the child is no more
 	status         string               // how it ended; once ended is closed
-	dir            string               // its working directory, empty for none
+	dir            *folder              // its working directory, nil for none
 }
 
 // spawn starts a child in a process group and an empty folder of its own.
@@ -45,19 +45,20 @@ func (p *Pool) spawn(s *Spec) (*process, *failure) {
 	if refusal != nil {
 		return nil, fail(refusal)
 	}
-	dir, err := os.MkdirTemp("", "mcprelay-")
+	p.sweeping.Do(func() { p.wg.Go(p.sweep) })
+	dir, err := makeFolder()
 	if err != nil {
 		return nil, unstarted(err)
 	}
 	cmd := exec.Command(path, s.Args...)
 	cmd.Args[0] = s.Command
-	cmd.Dir = dir
+	cmd.Dir = dir.path
 	cmd.Env = append([]string{}, s.Env...) // not nil, which would mean the relay's own
 	cmd.SysProcAttr = attributes()
 	keepFiles()
 	started, err := p.launch(cmd)
 	if err != nil {
-		_ = os.Remove(dir)
+		_ = dir.remove()
 		return nil, unstarted(err)
 	}
 	started.dir = dir

@@ -40,13 +40,12 @@ func beRelay() {
 	select {}
 }
 
-func TestNoChildOutlivesARelayThatIsKilled(t *testing.T) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	relay := exec.Command(exe)
-	relay.Env = []string{envRole + "=relay", "TMPDIR=" + t.TempDir()} // a relay that is killed removes no folders
+// runRelay runs a relay with its folders in dir until it has used two children
+// twice, and gives what it said.
+func runRelay(t *testing.T, dir string) (*exec.Cmd, []string) {
+	t.Helper()
+	relay := exec.Command(exeOf(t))
+	relay.Env = []string{envRole + "=relay", "TMPDIR=" + dir}
 	out, err := relay.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -54,10 +53,19 @@ func TestNoChildOutlivesARelayThatIsKilled(t *testing.T) {
 	if err := relay.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		_ = relay.Process.Kill()
+		_ = relay.Wait()
+	})
 	var lines []string
 	for s := bufio.NewScanner(out); s.Scan() && s.Text() != "ready"; {
 		lines = append(lines, s.Text())
 	}
+	return relay, lines
+}
+
+func TestNoChildOutlivesARelayThatIsKilled(t *testing.T) {
+	relay, lines := runRelay(t, t.TempDir())
 	_ = relay.Process.Kill()
 	_ = relay.Wait()
 	pids := map[string][]int{}

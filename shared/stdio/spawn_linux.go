@@ -24,9 +24,14 @@ func keepFiles() {
 
 // Conceal keeps the relay's own environment and memory from its children: they
 // run as the same user, who may otherwise read both in /proc (proc(5),
-// PR_SET_DUMPABLE). It holds for the whole process, which leaves no core dump
-// from then on; whoever runs children calls it once, before the first. It has
-// no power over children that run as root.
+// PR_SET_DUMPABLE). Whoever runs children calls it before the first; once more
+// does no harm, each time is one system call. It has no power over children
+// that run as root.
+//
+// It holds for the whole process, and costs what it protects from: the process
+// leaves no core dump, and no debugger, tracer or profiler of its own user can
+// attach to it (ptrace(2)); its files in /proc belong to root. Children have
+// all that as ever.
 func Conceal() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("concealing the relay from its children: %w", err)

@@ -3,7 +3,6 @@ package stdio
 import (
 	"context"
 	"log/slog"
-	"os"
 	"syscall"
 	"time"
 )
@@ -121,7 +120,7 @@ func (p *Pool) bury(c *child) {
 	_ = c.stdout.Close()
 	_ = c.stderr.Close()
 	who := []slog.Attr{slog.String("server", c.server), slog.Int("pid", c.pid)}
-	if c.dir != "" && os.RemoveAll(c.dir) != nil { // the error names the relay's folders
+	if c.dir != nil && c.dir.remove() != nil { // the error names the relay's folders
 		p.log.LogAttrs(context.Background(), slog.LevelWarn, "a server's folder could not be removed", who...)
 	}
 	p.log.LogAttrs(context.Background(), level(failed), "server process ended", append(who, slog.String("status", c.status))...)

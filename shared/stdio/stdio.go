@@ -48,6 +48,8 @@ type Pool struct {
 	run    func(*Spec) (*process, *failure)
 	wg     sync.WaitGroup // of calls and of everything that they started
 
+	sweeping sync.Once // of what dead relays left; the first start begins it
+
 	mu       sync.Mutex
 	slots    map[string]*slot
 	pasts    map[digest]*past
