@@ -1,12 +1,15 @@
 package secret_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"mcprelay/shared/call"
+	"mcprelay/shared/redact"
 	"mcprelay/shared/secret"
 
 	"github.com/google/go-cmp/cmp"
@@ -119,5 +122,28 @@ func TestVariablesAreMaskedAndRecorded(t *testing.T) {
 	}
 	if leaked := fmt.Sprintf("%v %+v %#v", b, b, b); strings.Contains(leaked, "12345678") {
 		t.Errorf("a binding prints its variables: %s", leaked)
+	}
+}
+
+func TestALineOfASecretIsMaskedByItself(t *testing.T) {
+	lines := []string{"AAAABBBBCCCCDDDD1234", "EEEEFFFFGGGG5678=="}
+	pem := "-----BEGIN PRIVATE KEY-----\n" + lines[0] + "\r\n" + lines[1] + "\n-----END PRIVATE KEY-----\n"
+	b, refusal := secret.Bind(secret.Auth{Type: secret.TypeEnvironment, Environment: map[string]string{"KEY": "key"}},
+		map[string]secret.Value{"key": secret.NewValue([]byte(pem), "1")})
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	masker := redact.New(b.Values()...)
+	inJSON, err := json.Marshal(map[string]string{"text": "the key is " + pem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range [][]byte{[]byte(pem), inJSON, []byte(lines[0]), []byte("x" + lines[1] + "y")} {
+		masked, n := masker.JSON(text)
+		for _, line := range lines {
+			if n == 0 || bytes.Contains(masked, []byte(line)) {
+				t.Errorf("%d masked: %s", n, masked)
+			}
+		}
 	}
 }

@@ -6,12 +6,14 @@ import (
 	"strings"
 )
 
-// words gives the parts of a value like "Token <secret>" or "Basic <base64>"
-// that are secrets by themselves: the words, and the password of a Basic
-// credential (RFC 7617), each of at least [MinLength].
+// words gives the parts of a value like "Token <secret>", "Basic <base64>" or a
+// PEM text that are secrets by themselves: what lies between blanks, line
+// breaks and whatever is not visible ASCII, and the password of a Basic
+// credential (RFC 7617), each of at least [MinLength]. A masker knows how every
+// encoding spells visible ASCII, and of the rest how it is.
 func words(v Value) []Value {
-	parts := bytes.Split(v.Expose(), []byte(" "))
-	if len(parts) < 2 {
+	parts := bytes.FieldsFunc(v.Expose(), func(r rune) bool { return r < 0x21 || r > 0x7e })
+	if len(parts) == 0 || len(parts) == 1 && len(parts[0]) == v.Len() {
 		return nil
 	}
 	if len(parts) == 2 && strings.EqualFold(string(parts[0]), "basic") {
