@@ -16,6 +16,10 @@ import (
 	"mcprelay/shared/store/local"
 )
 
+// logPause is how long the line of a final waits for others: nobody sees it, and
+// the trail has the record already.
+const logPause = 50 * time.Millisecond
+
 // localRelay is the relay in this process, with its store.
 type localRelay struct {
 	app    *app.App
@@ -58,6 +62,7 @@ func openLocal(f flags, c *config.Config, o localOptions) (*localRelay, error) {
 		Registry: app.FileRegistry{Registration: c.Tenant},
 		Store:    store, Callers: callers, Processes: true,
 		Log:      o.log,
+		LogPause: logPause,
 		Loopback: f.loopback, LocalHosts: o.localHosts, OwnHosts: o.ownHosts,
 	})
 	if err != nil {

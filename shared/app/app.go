@@ -51,6 +51,7 @@ type Options struct {
 	Store    Store
 	Callers  []auth.Caller    // of the config file; local mode only
 	Log      io.Writer        // of JSON lines; nil: discarded
+	LogPause time.Duration    // how long the lines of finals may wait for others; 0: not at all
 	Now      func() time.Time // nil: time.Now
 	// Loopback makes endpoints that are spelled as loopback reachable. It is
 	// set by a command's flag or a test, never by configuration.
@@ -69,6 +70,7 @@ type App struct {
 	front *front.Front
 	guard *egress.Guard
 	log   *slog.Logger
+	lines *audit.Log
 
 	processes *stdio.Pool // nil where none may run
 }
@@ -81,10 +83,10 @@ func New(o Options) (*App, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	lines := audit.NewLog(o.Log)
+	lines := audit.NewLog(o.Log, o.LogPause)
 	log := slog.New(slog.NewJSONHandler(lines, nil))
 	guard := egress.New(egress.Config{Loopback: o.Loopback, OwnHosts: o.OwnHosts, Now: o.Now})
-	a := &App{guard: guard, log: log}
+	a := &App{guard: guard, log: log, lines: lines}
 	if o.Processes {
 		// Children run as the same user, and a process's environment, which holds
 		// every secret of a local relay, is a file that its user can read.
@@ -135,13 +137,14 @@ func (a *App) Log() *slog.Logger { return a.log }
 // Relay is the pipeline behind it, for the operator's command.
 func (a *App) Relay() *relay.Relay { return a.relay }
 
-// Close ends the child processes and the idle connections to upstreams.
+// Close ends the child processes and the idle connections to upstreams, and
+// writes the lines that wait.
 func (a *App) Close(ctx context.Context) error {
 	err := a.guard.Close()
 	if a.processes != nil {
 		err = errors.Join(err, a.processes.Close(ctx))
 	}
-	return err
+	return errors.Join(err, a.lines.Close())
 }
 
 // NewID makes a call id: a ULID of the given time, its other 80 bits random.

@@ -16,7 +16,7 @@ func BenchmarkLog(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer sink.Close()
-	log := audit.NewLog(sink)
+	log := audit.NewLog(sink, 0)
 	r := audit.Begin(theCall())
 	r.Decide("search", call.Decision{Verdict: call.Allow, Rule: "mcp.docs.tool.*", Effect: call.EffectRead})
 	r.Host, r.Address, r.Status, r.Posts, r.Era, r.ProtocolVersion = "mcp.example.com", "93.184.216.34:443", 200, 1, "modern", "2026-07-28"

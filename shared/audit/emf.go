@@ -17,7 +17,7 @@ const Namespace = "mcprelay"
 // A record that is published twice gives the same bytes.
 func Publish(w io.Writer, r Record) error {
 	var out bytes.Buffer
-	if err := NewLog(&out).Record(&r); err != nil {
+	if err := NewLog(&out, 0).Record(&r); err != nil {
 		return err
 	}
 	if r.State == StateFinal {

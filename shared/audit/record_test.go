@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -99,7 +100,7 @@ func TestTheLogLineAlwaysHasItsFixedKeys(t *testing.T) {
 func TestALineAllocatesNothing(t *testing.T) {
 	r := full(t)
 	for name, w := range map[string]io.Writer{"discarded": nil, "written": new(forgetful)} {
-		log := audit.NewLog(w)
+		log := audit.NewLog(w, 0)
 		if got := testing.AllocsPerRun(100, func() { _ = log.Record(&r) }); got != 0 {
 			t.Errorf("%s: got %v allocations, want 0", name, got)
 		}
@@ -113,7 +114,7 @@ func (*forgetful) Write(p []byte) (int, error) { return len(p), nil }
 
 func mustLog(t *testing.T, w io.Writer, r audit.Record) {
 	t.Helper()
-	if err := audit.NewLog(w).Record(&r); err != nil {
+	if err := audit.NewLog(w, 0).Record(&r); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -130,7 +131,7 @@ func (l *torn) Write(p []byte) (int, error) {
 
 func TestLinesOfEveryKindAreWholeWrites(t *testing.T) {
 	var out torn
-	log := audit.NewLog(&out)
+	log := audit.NewLog(&out, 0)
 	other := slog.New(slog.NewJSONHandler(log, nil))
 	var writers sync.WaitGroup
 	for range 8 {
@@ -242,5 +243,71 @@ func TestAPageIsBounded(t *testing.T) {
 		if got := (audit.Filter{Limit: limit}).PageSize(); got != want {
 			t.Errorf("limit %d gives a page of %d, want %d", limit, got, want)
 		}
+	}
+}
+
+// writes keeps what each write holds.
+type writes struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (w *writes) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, string(p))
+	return len(p), nil
+}
+
+func (w *writes) lines() []int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var counts []int
+	for _, text := range w.all {
+		counts = append(counts, strings.Count(text, "\n"))
+	}
+	return counts
+}
+
+func TestLinesThatMayWaitAreWrittenWithTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out writes
+		log := audit.NewLog(&out, time.Second)
+		log.Later(&audit.Record{CallID: "1"})
+		log.Later(&audit.Record{CallID: "2"})
+		if got := out.lines(); got != nil {
+			t.Errorf("written at once: %v", got)
+		}
+		if err := log.Record(&audit.Record{CallID: "3"}); err != nil {
+			t.Fatal(err)
+		}
+		log.Later(&audit.Record{CallID: "4"})
+		time.Sleep(2 * time.Second) // arch:allow sleeps: the bubble's clock moves it
+		synctest.Wait()
+		log.Later(&audit.Record{CallID: "5"})
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		log.Later(&audit.Record{CallID: "6"})
+		if diff := cmp.Diff([]int{3, 1, 1, 1}, out.lines()); diff != "" {
+			t.Errorf("lines of each write (-want +got):\n%s", diff)
+		}
+		for i, id := range []string{"1", "2", "3", "4", "5", "6"} {
+			if line := strings.Split(strings.Join(out.all, ""), "\n")[i]; !strings.Contains(line, `"call_id":"`+id+`"`) {
+				t.Errorf("line %d is %s, want call %s", i, line, id)
+			}
+		}
+	})
+}
+
+func TestWaitingLinesAreBounded(t *testing.T) {
+	var out writes
+	log := audit.NewLog(&out, time.Hour)
+	defer log.Close()
+	for range 1000 {
+		log.Later(&audit.Record{Detail: strings.Repeat("x", 500)})
+	}
+	if got := len(out.lines()); got < 5 {
+		t.Errorf("%d writes of half a MiB of lines, want some", got)
 	}
 }

@@ -185,9 +185,12 @@ func argumentsMode(p plan, t trail) string {
 func (r *Relay) write(ctx context.Context, record audit.Record) {
 	bounded, cancel := detached(ctx)
 	defer cancel()
-	if err := r.Recorder.Final(bounded, record); err != nil {
-		r.Log.LogAttrs(ctx, slog.LevelError, "final_unwritten", slog.String("call_id", record.CallID), slog.String("error", err.Error()))
-		r.refused.unwritten.Add(1)
+	err := r.Recorder.Final(bounded, record)
+	if err == nil {
+		r.Lines.Later(&record)
+		return
 	}
+	r.Log.LogAttrs(ctx, slog.LevelError, "final_unwritten", slog.String("call_id", record.CallID), slog.String("error", err.Error()))
+	r.refused.unwritten.Add(1)
 	_ = r.Lines.Record(&record) // a log that cannot be written has nowhere to say so
 }

@@ -38,7 +38,7 @@ type post struct {
 // join puts the watch into a relay that has not been asked yet.
 func (w *watch) join(front *hostile.Front) {
 	p := &post{watch: w, next: front.Pipeline.Recorder, log: front}
-	front.Pipeline.Recorder, front.Pipeline.Lines = p, audit.NewLog(p)
+	front.Pipeline.Recorder, front.Pipeline.Lines = p, audit.NewLog(p, 0)
 	w.fronts = append(w.fronts, front)
 }
 

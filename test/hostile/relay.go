@@ -94,7 +94,7 @@ func Relay(t testing.TB, up *Server, s Setup) *Front {
 		value, version := s.Credential()
 		return secret.NewValue([]byte(value), version), nil
 	}
-	lines := audit.NewLog(f.Log)
+	lines := audit.NewLog(f.Log, 0)
 	f.Pipeline = relay.New(relay.Config{
 		Registry: app.FileRegistry{Registration: c.Tenant},
 		Secrets:  secret.NewCache(read, s.Now),

@@ -188,7 +188,7 @@ func New(t *testing.T, serverKeys, fileKeys string) *Relay {
 		return secret.NewValue([]byte(value), version), nil
 	}
 	f.Registry = Registry{Registration: c.Tenant}
-	lines := audit.NewLog(f.Log)
+	lines := audit.NewLog(f.Log, 0)
 	f.Relay = relay.New(relay.Config{
 		Registry: &f.Registry, Secrets: secret.NewCache(read, time.Now), Guard: guard,
 		Exchange: exchange.New(exchange.Config{Guard: guard, Sessions: &f.Sessions, Now: time.Now, Name: "test", Version: "1"}),
