@@ -12,14 +12,16 @@ import (
 const (
 	// sweepPause lies between two looks for upstream sessions that expired.
 	sweepPause = time.Minute
-	// sweepBudget bounds the last look, when the relay stops.
+	// sweepBudget bounds the last looks, when the relay stops.
 	sweepBudget = 5 * time.Second
 )
 
 // sweeping closes expired upstream sessions until the returned function is
-// called, which looks once more and waits for the end of it.
+// called, which lets a look that is under way end, looks once more, and waits
+// for the end of it: a session whose end was cut short would be ended twice.
 func sweeping(ctx context.Context, a *app.App) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stopped := make(chan struct{})
 	var sweeps sync.WaitGroup
 	sweeps.Go(func() {
 		ticker := time.NewTicker(sweepPause)
@@ -27,18 +29,18 @@ func sweeping(ctx context.Context, a *app.App) (stop func()) {
 		for {
 			sweep(ctx, a)
 			select {
-			case <-ctx.Done():
+			case <-stopped:
+				sweep(ctx, a)
 				return
 			case <-ticker.C:
 			}
 		}
 	})
 	return func() {
-		cancel()
+		close(stopped)
+		defer time.AfterFunc(sweepBudget, cancel).Stop()
 		sweeps.Wait()
-		bounded, done := context.WithTimeout(context.WithoutCancel(ctx), sweepBudget)
-		defer done()
-		sweep(bounded, a)
+		cancel()
 	}
 }
 

@@ -163,7 +163,7 @@ func seed(t *testing.T, s *dynamo.Store, u *upstream) {
 		{"ben", "unregistered", "gone", "", -time.Hour},
 		{"ben", "refused", "loop", "", -time.Hour},
 		{"ben", "moved", "moved", "", -time.Hour},
-		{"carla", "gave-way", "up", "", -time.Minute},
+		{"carla", "gave-way", "up", "", -20 * time.Minute},
 		{"carla", "fresh", "up", "", time.Hour},
 	} {
 		u.hold(stored.id)
