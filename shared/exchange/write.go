@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"strconv"
+	"strings"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/session"
@@ -94,7 +95,9 @@ func (x *Exchange) appendCredential(out []byte, refusal *call.Refusal, s *scratc
 	if r.Authorize != nil {
 		r.Authorize(s.header)
 	}
+	named := false // as whom the relay calls
 	for name, values := range s.header {
+		named = named || strings.EqualFold(name, "User-Agent")
 		if err := wire.HeaderName(name); err != nil && refusal == nil {
 			refusal = &call.Refusal{Reason: call.SecretUnusable, Detail: "the credential's header name is not allowed", Err: err}
 		}
@@ -106,7 +109,7 @@ func (x *Exchange) appendCredential(out []byte, refusal *call.Refusal, s *scratc
 		}
 	}
 	out = appendLine(out, "Via", wire.Via)
-	if _, own := s.header["User-Agent"]; !own {
+	if !named {
 		out, refusal = appendHeader(out, refusal, "User-Agent", x.agent)
 	}
 	return out, refusal
