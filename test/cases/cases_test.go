@@ -189,30 +189,6 @@ func (s *scene) failed(reply hostile.Reply, want string) {
 	}
 }
 
-// held is how a warm call finds the session of an era.
-func held(era hostile.Era) string {
-	if era == hostile.Legacy {
-		return "reused"
-	}
-	return "none"
-}
-
-// fresh is how the first call comes by it.
-func fresh(era hostile.Era) string {
-	if era == hostile.Legacy {
-		return "new"
-	}
-	return "none"
-}
-
-// opens is how many initialize a first call costs.
-func opens(era hostile.Era) int {
-	if era == hostile.Modern {
-		return 0
-	}
-	return 1
-}
-
 // hello is a result that needs no field of either era.
 const hello = `{"content":[{"type":"text","text":"hello <&> \u00e9"}]}`
 

@@ -196,7 +196,7 @@ func encodings(t *testing.T, k *stage) {
 				text := r.Fill(response)
 				c.Reply(200, "application/json", hostile.Gzip(text[:9])+hostile.Gzip(text[9:]), "Content-Encoding: gzip")
 			}},
-		}, want{result: hello, session: held(s.up.Era())})
+		}, want{result: hello, session: hostile.Held(s.up.Era())})
 		s.each([]variant{
 			{"br", hostile.Zipped("br", response)},
 			{"zstd", hostile.Zipped("zstd", response)},

@@ -167,14 +167,16 @@ func agentHeaders(t *testing.T, k *stage) {
 				t.Errorf("%s: the record says %s, %d POSTs", name, reply.Record.Reason, reply.Record.Posts)
 			}
 			s.counted("requests", len(s.up.Requests()), before)
-			s.ask(hostile.Ask{Modern: true}, want{session: held(s.up.Era())})
+			s.ask(hostile.Ask{Modern: true}, want{session: hostile.Held(s.up.Era())})
 		}
 		for name, header := range map[string]http.Header{
 			"encoded":       {"Mcp-Name": {"=?base64?ZWNobw==?="}},
 			"blanks around": {"Mcp-Name": {" echo "}, "Mcp-Method": {"tools/call "}},
 			"lower case":    {"Mcp-Method": nil, "mcp-method": {"tools/call"}},
 		} {
-			s.under(name, func(s *scene) { s.ask(hostile.Ask{Modern: true, Header: header}, want{session: held(s.up.Era())}) })
+			s.under(name, func(s *scene) {
+				s.ask(hostile.Ask{Modern: true, Header: header}, want{session: hostile.Held(s.up.Era())})
+			})
 		}
 	})
 }

@@ -63,7 +63,7 @@ func framing() []row {
 func answeredBy(variants []variant) func(*testing.T, *stage) {
 	return func(t *testing.T, k *stage) {
 		k.eras(t, hostile.Setup{}, func(t *testing.T, s *scene) {
-			s.each(variants, want{result: hello, session: held(s.up.Era()), status: 200})
+			s.each(variants, want{result: hello, session: hostile.Held(s.up.Era()), status: 200})
 		})
 	}
 }
@@ -103,7 +103,7 @@ func everyCut(t *testing.T, k *stage) {
 			{"CR and LF in two chunks", hostile.Stream("event: message\r", "\ndata: "+response+"\r", "\n\r", "\n")},
 			{"byte by byte", byByte("event: message\r\ndata: " + response + "\r\n\r\n")},
 			{"ends mixed", hostile.Stream("id: 1\revent: message\ndata: " + response + "\r\n\n")},
-		}, want{result: hello, session: held(s.up.Era())})
+		}, want{result: hello, session: hostile.Held(s.up.Era())})
 	})
 }
 

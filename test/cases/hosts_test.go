@@ -45,7 +45,7 @@ func configuredName(t *testing.T, k *stage) {
 			s.ask(hostile.Ask{Header: http.Header{
 				"Origin": {s.relay.URL}, "X-Forwarded-Host": {"evil.example"}, "X-Forwarded-For": {"10.0.0.1"}, "X-Forwarded-Proto": {"http"},
 				"Forwarded": {"host=evil.example"}, "X-Real-Ip": {"10.0.0.1"}, "X-Original-Host": {"evil.example"},
-			}}, want{opened: opens(era), session: fresh(era)})
+			}}, want{opened: hostile.Opens(era), session: hostile.Fresh(era)})
 			sni := host
 			if _, err := netip.ParseAddr(host); err == nil {
 				sni = "" // an address is no name (RFC 6066 section 3)
@@ -70,7 +70,7 @@ func deadConnections(t *testing.T, k *stage) {
 		var late atomic.Int64
 		clock := func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
 		s := k.warm(t, era, hostile.Setup{Now: clock})
-		s.ask(hostile.Ask{}, want{session: held(era)})
+		s.ask(hostile.Ask{}, want{session: hostile.Held(era)})
 		connections := s.up.Connections()
 		for name, kill := range map[string]func(){
 			"closed by the server": s.up.HangUp,
@@ -79,10 +79,10 @@ func deadConnections(t *testing.T, k *stage) {
 			"frozen, then closed":  func() { late.Add(int64(time.Minute)); s.up.HangUp() },
 		} {
 			s.under(string(era)+" "+name, func(s *scene) {
-				s.ask(hostile.Ask{Tool: "change"}, want{session: held(era)})
+				s.ask(hostile.Ask{Tool: "change"}, want{session: hostile.Held(era)})
 				before := s.up.Connections()
 				kill()
-				s.ask(hostile.Ask{Tool: "change"}, want{session: held(era)})
+				s.ask(hostile.Ask{Tool: "change"}, want{session: hostile.Held(era)})
 				s.counted("connections", s.up.Connections()-before, 1)
 			})
 		}
@@ -93,12 +93,12 @@ func deadConnections(t *testing.T, k *stage) {
 					"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
 			})
 			for range 3 {
-				s.ask(hostile.Ask{Tool: "change"}, want{session: held(era), status: 200})
+				s.ask(hostile.Ask{Tool: "change"}, want{session: hostile.Held(era), status: 200})
 			}
 		})
 		s.under(string(era)+" dies under the request", func(s *scene) {
 			s.up.On("tools/call", nil)
-			s.ask(hostile.Ask{Tool: "change"}, want{session: held(era)})
+			s.ask(hostile.Ask{Tool: "change"}, want{session: hostile.Held(era)})
 			s.up.On("tools/call", hostile.Reset)
 			s.ask(hostile.Ask{Tool: "change"}, want{reason: call.ResetBeforeHead, effect: call.ImpactUnknown})
 		})

@@ -35,7 +35,7 @@ func firstCalls(t *testing.T, k *stage) {
 			})
 			s.t = t
 			s.counted("tools/call", s.up.Calls(), 8)
-			s.counted("initialize", s.up.Count("initialize"), opens(era))
+			s.counted("initialize", s.up.Count("initialize"), hostile.Opens(era))
 			s.counted("DELETE", s.up.Count("DELETE"), 0)
 			how := map[string]int{}
 			for _, record := range s.relay.Records() {

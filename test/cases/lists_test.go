@@ -177,7 +177,7 @@ func schemas(texts ...string) func(*testing.T, *stage) {
 		for _, era := range hostile.Eras() {
 			s := k.set(t, hostile.Options{Era: era, Tools: tools}, hostile.Setup{})
 			s.listed(1, tools...)
-			s.ask(hostile.Ask{Tool: "in0"}, want{session: held(era)})
+			s.ask(hostile.Ask{Tool: "in0"}, want{session: hostile.Held(era)})
 		}
 	}
 }
@@ -193,7 +193,7 @@ func oddTools(t *testing.T, k *stage) {
 		for _, era := range []hostile.Era{hostile.Modern, hostile.Legacy} {
 			s := k.set(t, hostile.Options{Era: era, Tools: []string{good[0], odd, good[1]}}, hostile.Setup{})
 			s.listed(1, good...)
-			s.ask(hostile.Ask{Tool: "last"}, want{session: held(era)})
+			s.ask(hostile.Ask{Tool: "last"}, want{session: hostile.Held(era)})
 			answer, refusal := s.relay.Pipeline.Acquire(t.Context(), call.Call{
 				ID: "01JDXAMPLE0000000000000000", Face: call.FaceInternal, Operation: call.OperationDiscover, Server: "up",
 				Principal: call.Principal{Tenant: s.setup.Tenant, Subject: "ci", Kind: call.KindUser, Scopes: []call.Scope{call.ScopeCall}},

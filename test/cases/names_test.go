@@ -41,11 +41,11 @@ func oddNames(t *testing.T, k *stage) {
 		s := k.set(t, hostile.Options{Era: era, Tools: tools}, hostile.Setup{})
 		s.listed(1, tools...)
 		for _, name := range all {
-			reply := s.ask(hostile.Ask{Tool: name}, want{session: held(era)})
+			reply := s.ask(hostile.Ask{Tool: name}, want{session: hostile.Held(era)})
 			if got := s.up.Last("tools/call").Name; got != name || reply.Record.Tool != name {
 				t.Errorf("called %q, the server got %q, the record has %q", name, got, reply.Record.Tool)
 			}
-			s.ask(hostile.Ask{Tool: name, Modern: true}, want{session: held(era)})
+			s.ask(hostile.Ask{Tool: name, Modern: true}, want{session: hostile.Held(era)})
 		}
 	}
 }

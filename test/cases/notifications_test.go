@@ -60,8 +60,8 @@ func accepted(variants []variant) func(*testing.T, *stage) {
 				t.Run(string(era)+" "+v.name, func(t *testing.T) {
 					up.On("notifications/initialized", v.script)
 					s := k.before(t, up, hostile.Setup{})
-					s.ask(hostile.Ask{}, want{result: echoed(up, "{}"), opened: 1, session: fresh(era), status: 200})
-					s.ask(hostile.Ask{}, want{session: held(era)})
+					s.ask(hostile.Ask{}, want{result: echoed(up, "{}"), opened: 1, session: hostile.Fresh(era), status: 200})
+					s.ask(hostile.Ask{}, want{session: hostile.Held(era)})
 				})
 			}
 			t.Run(string(era)+" but no other status", func(t *testing.T) {

@@ -58,7 +58,7 @@ func refusedRedirects(t *testing.T, k *stage) {
 					headers = append(headers, "Location: "+v.location)
 				}
 				s.up.On("tools/call", hostile.Status(status, "", "", headers...))
-				reply := s.ask(hostile.Ask{Tool: "look"}, want{reason: call.Redirect, effect: call.ImpactUnknown, status: status, session: held(s.up.Era())})
+				reply := s.ask(hostile.Ask{Tool: "look"}, want{reason: call.Redirect, effect: call.ImpactUnknown, status: status, session: hostile.Held(s.up.Era())})
 				if reply.Record.Location != v.host {
 					t.Errorf("%d to %q: the record has the host %q, want %q", status, v.location, reply.Record.Location, v.host)
 				}
@@ -98,7 +98,7 @@ func otherOrigins(t *testing.T, k *stage) {
 				header = fmt.Sprintf(header, elsewhere.URL())
 			}
 			s.up.On("tools/call", hostile.JSON(response, header))
-			reply := s.ask(hostile.Ask{Tool: "look"}, want{result: hello, status: 200, session: held(s.up.Era())})
+			reply := s.ask(hostile.Ask{Tool: "look"}, want{result: hello, status: 200, session: hostile.Held(s.up.Era())})
 			name, _, _ := strings.Cut(header, ":")
 			if got := reply.Header.Get(name); got != "" {
 				t.Errorf("the agent got %s: %s", name, got)
@@ -107,7 +107,7 @@ func otherOrigins(t *testing.T, k *stage) {
 		s.up.On("tools/call", hostile.Status(401, "", "", `WWW-Authenticate: Bearer resource_metadata="`+elsewhere.URL()+`"`))
 		s.ask(hostile.Ask{Tool: "look"}, want{reason: call.UpstreamUnauthorized, effect: call.ImpactNone, status: 401})
 		s.up.On("tools/call", nil)
-		s.ask(hostile.Ask{Tool: "look"}, want{session: held(s.up.Era())})
+		s.ask(hostile.Ask{Tool: "look"}, want{session: hostile.Held(s.up.Era())})
 		if got := s.up.Last("tools/call").Header.Get("Authorization"); got != "Bearer "+hostile.Token {
 			t.Errorf("the server itself got the credential %q", got)
 		}

@@ -34,7 +34,7 @@ func kept(texts ...string) func(*testing.T, *stage) {
 			for _, text := range texts {
 				for _, script := range []hostile.Script{hostile.Result(text), hostile.Stream(hostile.Answer(text))} {
 					s.up.On("tools/call", script)
-					s.ask(hostile.Ask{}, want{result: text, session: held(s.up.Era())})
+					s.ask(hostile.Ask{}, want{result: text, session: hostile.Held(s.up.Era())})
 					got := s.ask(hostile.Ask{Modern: true}, want{}).Result()
 					begin := strings.TrimRight(strings.TrimSuffix(text, "}"), " \t")
 					if !strings.HasPrefix(got, begin) || strings.Count(got, "structuredContent") != strings.Count(text, "structuredContent") {

@@ -139,7 +139,7 @@ func lostBy404(t *testing.T, k *stage) {
 	unknown := `{"code":-32601,"message":"Method not found"}`
 	k.eras(t, hostile.Setup{}, func(t *testing.T, s *scene) {
 		s.up.On("tools/call", hostile.Status(404, "application/json", `{"jsonrpc":"2.0","id":$ID,"error":`+unknown+`}`))
-		s.ask(hostile.Ask{}, want{failure: unknown, status: 404, session: held(s.up.Era())})
+		s.ask(hostile.Ask{}, want{failure: unknown, status: 404, session: hostile.Held(s.up.Era())})
 		for _, text := range []string{page, "  <html>", "<?xml version=\"1.0\"?><Error>session</Error>"} {
 			s.up.On("tools/call", hostile.Status(404, "text/html", text))
 			s.relay.Call(t, hostile.Ask{}).Refused(call.UpstreamStatus, call.ImpactUnknown)
@@ -161,12 +161,12 @@ func resetOnWrite(t *testing.T, k *stage) {
 		for _, tool := range []string{"change", "look", "echo"} {
 			for name, script := range map[string]hostile.Script{"reset": hostile.Reset, "closed": hostile.Close, "FIN": func(c *hostile.Conn, _ hostile.Request) { c.FIN() }} {
 				s.up.On("tools/call", script)
-				reply := s.ask(hostile.Ask{Tool: tool}, want{reason: call.ResetBeforeHead, effect: call.ImpactUnknown, session: held(s.up.Era())})
+				reply := s.ask(hostile.Ask{Tool: tool}, want{reason: call.ResetBeforeHead, effect: call.ImpactUnknown, session: hostile.Held(s.up.Era())})
 				if reply.Record.Effect != call.ImpactUnknown {
 					t.Errorf("%s, %s: the record says effect %s", tool, name, reply.Record.Effect)
 				}
 				s.up.On("tools/call", nil)
-				s.ask(hostile.Ask{Tool: tool}, want{session: held(s.up.Era())}) // the session is as good as before
+				s.ask(hostile.Ask{Tool: tool}, want{session: hostile.Held(s.up.Era())}) // the session is as good as before
 			}
 		}
 		s.under("a lost session behind a reset is renewed by the next call", func(s *scene) {
@@ -193,7 +193,7 @@ func versionOnInitialize(t *testing.T, k *stage) {
 			}
 			s.up.Initialize(c, r)
 		})
-		s.ask(hostile.Ask{}, want{opened: 1, session: fresh(era)})
+		s.ask(hostile.Ask{}, want{opened: 1, session: hostile.Fresh(era)})
 		asked := s.up.Last("initialize")
 		if got := asked.Header.Values("MCP-Protocol-Version"); !slices.Equal(got, []string{"2025-11-25"}) {
 			t.Errorf("initialize has the version %v", got)

@@ -27,7 +27,7 @@ func errorWithStatus(t *testing.T, k *stage) {
 		for _, status := range []int{200, 202, 400, 405, 409, 422, 429, 500, 502, 503} {
 			for _, kind := range []string{"application/json", "application/json; charset=utf-8"} {
 				s.up.On("tools/call", hostile.Status(status, kind, `{"jsonrpc":"2.0","id":$ID,"error":`+failure+`}`))
-				s.ask(hostile.Ask{}, want{failure: failure, status: status, session: held(s.up.Era())})
+				s.ask(hostile.Ask{}, want{failure: failure, status: status, session: hostile.Held(s.up.Era())})
 			}
 		}
 		s.up.On("tools/call", hostile.Status(500, "application/json", `{"jsonrpc":"2.0","id":"foreign","error":`+failure+`}`))
@@ -51,7 +51,7 @@ func errorsKept(t *testing.T, k *stage) {
 		} {
 			for _, text := range []string{`{"jsonrpc":"2.0","id":$ID,"error":` + failure + `}`, `{"error":` + failure + `,"id":$ID,"jsonrpc":"2.0"}`} {
 				s.up.On("tools/call", hostile.JSON(text))
-				s.ask(hostile.Ask{}, want{failure: failure, session: held(s.up.Era())})
+				s.ask(hostile.Ask{}, want{failure: failure, session: hostile.Held(s.up.Era())})
 				s.up.On("tools/call", hostile.Stream(hostile.Event(text)))
 				s.ask(hostile.Ask{Modern: true}, want{failure: failure})
 			}
@@ -89,7 +89,7 @@ func challenges(t *testing.T, k *stage) {
 			for _, kind := range []string{"", "application/json", "text/html"} {
 				challenge := unauthorized + trap.URL() + `"`
 				s.up.On("tools/call", hostile.Status(status, kind, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32001,"message":"no"}}`, "WWW-Authenticate: "+challenge))
-				reply := s.ask(hostile.Ask{}, want{reason: call.UpstreamUnauthorized, effect: call.ImpactNone, status: status, session: held(s.up.Era())})
+				reply := s.ask(hostile.Ask{}, want{reason: call.UpstreamUnauthorized, effect: call.ImpactNone, status: status, session: hostile.Held(s.up.Era())})
 				if reply.Record.Challenge != challenge {
 					t.Errorf("the record has the challenge %q, want %q", reply.Record.Challenge, challenge)
 				}

@@ -72,7 +72,7 @@ func serverAsks(t *testing.T, k *stage) {
 			for _, n := range []int{1, 3} {
 				s.up.On("tools/call", hostile.Stream(strings.Repeat(hostile.Event(request), n), hostile.Answer(hello)))
 				before := len(s.up.Requests())
-				reply := s.ask(hostile.Ask{}, want{result: hello, session: held(s.up.Era())})
+				reply := s.ask(hostile.Ask{}, want{result: hello, session: hostile.Held(s.up.Era())})
 				if reply.Record.ServerRequests != n {
 					t.Errorf("%s: the record counts %d requests of the server, want %d", name, reply.Record.ServerRequests, n)
 				}
@@ -103,7 +103,7 @@ func returnsAtOnce(t *testing.T, k *stage) {
 				hostile.StreamOpen(texts...)(c, r)
 				close(left)
 			})
-			reply := s.ask(hostile.Ask{}, want{result: hello, session: held(s.up.Era()), status: 200})
+			reply := s.ask(hostile.Ask{}, want{result: hello, session: hostile.Held(s.up.Era()), status: 200})
 			<-left // the relay has closed the stream
 			if reply.Record.DurationMS > 10_000 {
 				t.Errorf("%s: took %.0f ms", name, reply.Record.DurationMS)
@@ -131,7 +131,7 @@ func endsEarly(t *testing.T, k *stage) {
 			s.up.On("tools/call", hostile.StreamReset(hostile.Event(progressed)))
 			s.ask(hostile.Ask{Tool: "look"}, endedEarly)
 			s.up.On("tools/call", nil)
-			s.ask(hostile.Ask{Tool: "look"}, want{session: held(s.up.Era())})
+			s.ask(hostile.Ask{Tool: "look"}, want{session: hostile.Held(s.up.Era())})
 		})
 		s.each([]variant{
 			{"a whole answer at a clean end counts", hostile.Stream("data: " + response)},

@@ -13,7 +13,7 @@ func TestAShortTimeoutIsTimeEnoughForAServerThatAnswers(t *testing.T) {
 	k := &stage{store: hostile.Open(t)}
 	for _, era := range hostile.Eras() {
 		s := k.set(t, hostile.Options{Era: era}, hostile.Setup{Server: hostile.Keys{"request_timeout_ms": 1500}})
-		s.ask(hostile.Ask{}, want{opened: opens(era), session: fresh(era)})
+		s.ask(hostile.Ask{}, want{opened: hostile.Opens(era), session: hostile.Fresh(era)})
 	}
 }
 
@@ -30,9 +30,9 @@ func TestAServerThatStallsIsLeftInTime(t *testing.T) {
 			{hostile.StreamOpen(hostile.Event(progressed)), call.CallTimeout},
 		} {
 			s.up.On("tools/call", v.script)
-			s.ask(hostile.Ask{}, want{reason: v.reason, effect: call.ImpactUnknown, session: held(s.up.Era())})
+			s.ask(hostile.Ask{}, want{reason: v.reason, effect: call.ImpactUnknown, session: hostile.Held(s.up.Era())})
 			s.up.On("tools/call", nil)
-			s.ask(hostile.Ask{}, want{session: held(s.up.Era())})
+			s.ask(hostile.Ask{}, want{session: hostile.Held(s.up.Era())})
 		}
 		want := 0
 		if s.up.Era() != hostile.Modern {

@@ -27,9 +27,9 @@ func negotiated(t *testing.T, k *stage) {
 	for _, era := range []hostile.Era{hostile.Legacy, hostile.Sessionless} {
 		s := k.set(t, hostile.Options{Era: era}, hostile.Setup{})
 		strictly(s, "2025-11-25", 500, `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"Internal error"}}`)
-		s.ask(hostile.Ask{}, want{opened: 1, session: fresh(era)})
-		s.ask(hostile.Ask{}, want{session: held(era)})
-		if reply := s.ask(hostile.Ask{Modern: true}, want{session: held(era)}); reply.Record.ProtocolVersion != "2025-11-25" || reply.Record.Era != "legacy" {
+		s.ask(hostile.Ask{}, want{opened: 1, session: hostile.Fresh(era)})
+		s.ask(hostile.Ask{}, want{session: hostile.Held(era)})
+		if reply := s.ask(hostile.Ask{Modern: true}, want{session: hostile.Held(era)}); reply.Record.ProtocolVersion != "2025-11-25" || reply.Record.Era != "legacy" {
 			t.Errorf("the record says %s, %s", reply.Record.Era, reply.Record.ProtocolVersion)
 		}
 		if reply := s.relay.Ask(t.Context(), t, hostile.Ask{Method: "tools/list"}); reply.Status != http.StatusOK {
@@ -75,12 +75,12 @@ func negotiatedDown(t *testing.T, k *stage) {
 		for _, era := range []hostile.Era{hostile.Legacy, hostile.Sessionless} {
 			s := k.set(t, hostile.Options{Era: era, Version: version}, hostile.Setup{})
 			strictly(s, version, 400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: Unsupported protocol version"}}`)
-			reply := s.ask(hostile.Ask{}, want{opened: 1, session: fresh(era)})
+			reply := s.ask(hostile.Ask{}, want{opened: 1, session: hostile.Fresh(era)})
 			if reply.Record.ProtocolVersion != version {
 				t.Errorf("the record says version %s, want %s", reply.Record.ProtocolVersion, version)
 			}
-			s.ask(hostile.Ask{}, want{session: held(era)})
-			s.again().ask(hostile.Ask{}, want{session: held(era)})
+			s.ask(hostile.Ask{}, want{session: hostile.Held(era)})
+			s.again().ask(hostile.Ask{}, want{session: hostile.Held(era)})
 			everyLater(t, s, version)
 			if asked := string(s.up.Last("initialize").Params); !contains(asked, `"protocolVersion":"2025-11-25"`) {
 				t.Errorf("initialize asks with %s, want the newest version", asked)

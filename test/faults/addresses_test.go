@@ -274,7 +274,7 @@ func TestRows22And23AtPublicAddresses(t *testing.T) {
 					}
 					s.up.Honest(c, r)
 				})
-				reply := s.ask(hostile.Ask{}, want{session: fresh(era), opened: opens(era)})
+				reply := s.ask(hostile.Ask{}, want{session: hostile.Fresh(era), opened: hostile.Opens(era)})
 				if got := reply.Record.Address; got != public+":"+strconv.Itoa(s.up.Port()) {
 					t.Errorf("the record has the address %s, want %s", got, public)
 				}

@@ -101,7 +101,7 @@ func rotated(t *testing.T, k *stage) {
 				s.up.On(method, only(newer, http.StatusUnauthorized, s.up.Honest))
 			}
 			s.secrets = append(s.secrets, newer)
-			s.ask(hostile.Ask{}, want{renewed: true, session: fresh(era), opened: opens(era)})
+			s.ask(hostile.Ask{}, want{renewed: true, session: hostile.Fresh(era), opened: hostile.Opens(era)})
 		}
 	})
 	t.Run("403 says nothing of the secret's age", func(t *testing.T) {

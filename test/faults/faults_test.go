@@ -131,7 +131,7 @@ func (s *scene) again(keys hostile.Keys) *scene {
 func (k *stage) warm(t *testing.T, era hostile.Era, s hostile.Setup) *scene {
 	t.Helper()
 	scene := k.set(t, hostile.Options{Era: era}, s)
-	scene.ask(hostile.Ask{}, want{session: fresh(era), opened: opens(era)})
+	scene.ask(hostile.Ask{}, want{session: hostile.Fresh(era), opened: hostile.Opens(era)})
 	return scene
 }
 
@@ -150,28 +150,4 @@ func (k *stage) cold(t *testing.T, s hostile.Setup, test func(*testing.T, *scene
 	for _, era := range hostile.Eras() {
 		t.Run(string(era), func(t *testing.T) { test(t, k.set(t, hostile.Options{Era: era}, s)) })
 	}
-}
-
-// held is how a warm call finds the session of an era.
-func held(era hostile.Era) string {
-	if era == hostile.Legacy {
-		return "reused"
-	}
-	return "none"
-}
-
-// fresh is how the first call comes by it.
-func fresh(era hostile.Era) string {
-	if era == hostile.Legacy {
-		return "new"
-	}
-	return "none"
-}
-
-// opens is how many initialize a first call costs.
-func opens(era hostile.Era) int {
-	if era == hostile.Modern {
-		return 0
-	}
-	return 1
 }

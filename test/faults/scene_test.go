@@ -103,7 +103,7 @@ func (w want) facts(era hostile.Era) facts {
 	}
 	switch w.session {
 	case "":
-		f.Session = held(era)
+		f.Session = hostile.Held(era)
 	case "-":
 		f.Session = ""
 	}

@@ -214,7 +214,7 @@ func storeDown(t *testing.T, k *stage) {
 		k.eras(t, hostile.Setup{}, func(_ *testing.T, s *scene) {
 			s = s.again(nil) // which knows nothing of its own
 			unreliable(s).load.Store(true)
-			s.ask(hostile.Ask{}, want{opened: opens(s.up.Era()), session: unsaved(s.up.Era())})
+			s.ask(hostile.Ask{}, want{opened: hostile.Opens(s.up.Era()), session: unsaved(s.up.Era())})
 			s.ask(hostile.Ask{}, want{}) // this process remembers
 		})
 	})
@@ -222,7 +222,7 @@ func storeDown(t *testing.T, k *stage) {
 		k.cold(t, hostile.Setup{}, func(_ *testing.T, s *scene) {
 			f := unreliable(s)
 			f.save.Store(true)
-			s.ask(hostile.Ask{}, want{opened: opens(s.up.Era()), session: unsaved(s.up.Era())})
+			s.ask(hostile.Ask{}, want{opened: hostile.Opens(s.up.Era()), session: unsaved(s.up.Era())})
 			s.ask(hostile.Ask{Plain: true}, want{})
 			s.up.LoseSessions()
 			if s.up.Era() == hostile.Legacy {
@@ -235,7 +235,7 @@ func storeDown(t *testing.T, k *stage) {
 			f := unreliable(s)
 			f.load.Store(true)
 			f.save.Store(true)
-			s.ask(hostile.Ask{}, want{opened: opens(s.up.Era()), session: unsaved(s.up.Era())})
+			s.ask(hostile.Ask{}, want{opened: hostile.Opens(s.up.Era()), session: unsaved(s.up.Era())})
 			f.load.Store(false)
 			f.save.Store(false)
 			s.ask(hostile.Ask{}, want{})
