@@ -6,7 +6,6 @@ import (
 	"context"
 	"log"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -24,7 +23,7 @@ func main() {
 	}
 	sessions, err := app.New(app.Options{
 		Registry: app.NewStoredRegistry(store, config.Options{}, time.Now), Store: store, Log: os.Stdout,
-		OwnHosts: strings.FieldsFunc(os.Getenv("RELAY_OWN_HOSTS"), func(c rune) bool { return c == ',' || c == ' ' }),
+		OwnHosts: app.Hosts(os.Getenv("RELAY_OWN_HOSTS")),
 	})
 	if err != nil {
 		log.Fatal("reconcile: ", err)

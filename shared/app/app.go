@@ -14,6 +14,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -62,6 +63,11 @@ type Options struct {
 	LocalHosts bool
 	// OwnHosts are names of the relay itself, refused as endpoints.
 	OwnHosts []string
+}
+
+// Hosts reads names as RELAY_OWN_HOSTS lists them: between commas or blanks.
+func Hosts(list string) []string {
+	return strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' })
 }
 
 // App is a wired relay.
