@@ -90,10 +90,22 @@ type Operation string
 
 // The operations that reach an upstream.
 const (
-	OperationDiscover  Operation = "discover" // an acquisition: the relay reads a server's lists
-	OperationToolsCall Operation = "tools/call"
-	OperationClose     Operation = "close" // the relay ends an upstream session
+	OperationDiscover      Operation = "discover" // an acquisition: the relay reads a server's lists
+	OperationToolsCall     Operation = "tools/call"
+	OperationResourcesRead Operation = "resources/read"
+	OperationPromptsGet    Operation = "prompts/get"
+	OperationComplete      Operation = "completion/complete"
+	OperationClose         Operation = "close" // the relay ends an upstream session
 )
+
+// Asks reports whether o carries an agent's request to a server.
+func (o Operation) Asks() bool {
+	switch o {
+	case OperationToolsCall, OperationResourcesRead, OperationPromptsGet, OperationComplete:
+		return true
+	}
+	return false
+}
 
 // List names one of a server's lists.
 type List string
@@ -114,23 +126,48 @@ type Call struct {
 	Principal   Principal
 	Operation   Operation
 	Server      string
-	Tool        string          // as offered to the agent; empty for discover and close
+	Tool        string          // as offered to the agent; of tools/call
+	Resource    string          // the upstream's URI; for a completion, a template
+	Prompt      string          // the upstream's name; of prompts/get and completions
 	List        List            // of discover: which list is read
 	Arguments   json.RawMessage // the agent's object, or nil for none
+	Argument    json.RawMessage // of a completion: params.argument
+	Context     json.RawMessage // of a completion: params.context, or nil
 	Meta        json.RawMessage // the agent's params._meta object, or nil
 	Face        Face
 	Run         string // X-Relay-Run, empty for none
 	Traceparent string // W3C trace context of the request, empty for none
-	// Progress is given the params of each notifications/progress of the server
-	// as it comes, masked, while the call runs; the bytes are valid during the
-	// call of the function only. Nil drops them.
-	Progress func(json.RawMessage)
+
+	// Modern says that the agent speaks 2026-07-28, so that it can be asked for
+	// input; Capabilities is what it can be asked for, nil for nothing.
+	Modern         bool
+	Capabilities   json.RawMessage
+	InputResponses json.RawMessage // what the agent answers to such a question, or nil
+	RequestState   string          // sealed, as the agent gave it back; empty for none
+
+	// IdempotencyKey makes a repeat of the call get the first one's outcome;
+	// empty for none.
+	IdempotencyKey string
+
+	// Notify is given each notification that the server sends about the call as
+	// it comes, masked, while the call runs: progress with the call's own token,
+	// and log messages. The bytes are valid during the call of the function only.
+	// Nil drops them.
+	Notify func(method string, params json.RawMessage)
 }
 
-// About names what the call is about in the audit trail: the tool, "discover" or "close".
+// About names what the call is about in the audit trail: the tool, the
+// resource, the prompt, "discover" or "close".
 func (c Call) About() string {
-	if c.Operation == OperationToolsCall {
+	switch c.Operation {
+	case OperationToolsCall:
 		return c.Tool
+	case OperationResourcesRead:
+		return c.Resource
+	case OperationPromptsGet:
+		return c.Prompt
+	case OperationComplete:
+		return c.Prompt + c.Resource // a completion is of one of the two
 	}
 	return string(c.Operation)
 }

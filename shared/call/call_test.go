@@ -47,14 +47,30 @@ func TestOnlyKnownWordsAreValid(t *testing.T) {
 	}
 }
 
-func TestAboutNamesTheToolOrTheDiscovery(t *testing.T) {
-	c := call.Call{Operation: call.OperationToolsCall, Tool: "search"}
-	if got := c.About(); got != "search" {
-		t.Errorf("got %q, want search", got)
+func TestAboutNamesWhatTheCallIsAbout(t *testing.T) {
+	for want, c := range map[string]call.Call{
+		"search":         {Operation: call.OperationToolsCall, Tool: "search"},
+		"file:///a":      {Operation: call.OperationResourcesRead, Resource: "file:///a"},
+		"review":         {Operation: call.OperationPromptsGet, Prompt: "review"},
+		"file:///{path}": {Operation: call.OperationComplete, Resource: "file:///{path}"},
+		"plan":           {Operation: call.OperationComplete, Prompt: "plan"},
+		"discover":       {Operation: call.OperationDiscover, Tool: "search"},
+		"close":          {Operation: call.OperationClose},
+	} {
+		if got := c.About(); got != want {
+			t.Errorf("%s: got %q, want %q", c.Operation, got, want)
+		}
 	}
-	c.Operation = call.OperationDiscover
-	if got := c.About(); got != "discover" {
-		t.Errorf("got %q, want discover", got)
+}
+
+func TestOnlyAgentsRequestsAsk(t *testing.T) {
+	for operation, want := range map[call.Operation]bool{
+		call.OperationToolsCall: true, call.OperationResourcesRead: true, call.OperationPromptsGet: true, call.OperationComplete: true,
+		call.OperationDiscover: false, call.OperationClose: false, "": false, "tools/list": false,
+	} {
+		if got := operation.Asks(); got != want {
+			t.Errorf("%q: got %v, want %v", operation, got, want)
+		}
 	}
 }
 

@@ -37,6 +37,11 @@ const (
 	CodeList               = -31009
 	CodeCall               = -31010
 	CodeProcess            = -31011
+
+	// CodeMissingCapability and CodeNoResource are a server's own: what the agent
+	// cannot be asked for, and, of 2025-11-25 and older, a URI without a resource.
+	CodeMissingCapability = -32021
+	CodeNoResource        = -32002
 )
 
 // The reasons. Their rows are in table.go.
@@ -56,6 +61,7 @@ const (
 	MethodNotAllowed     Reason = "method_not_allowed"
 	BadOrigin            Reason = "bad_origin"
 	NotFound             Reason = "not_found"
+	StateRefused         Reason = "state_refused"
 
 	Unauthenticated   Reason = "unauthenticated"
 	InsufficientScope Reason = "insufficient_scope"
@@ -71,10 +77,16 @@ const (
 	EndpointNotAllowed Reason = "endpoint_not_allowed"
 	TooManyServers     Reason = "too_many_servers"
 	PolicyUnavailable  Reason = "policy_unavailable"
+	ToolHeld           Reason = "tool_held"
 	CredentialNoRule   Reason = "credential_no_rule"
 
 	AuditUnavailable    Reason = "audit_unavailable"
 	SessionsUnavailable Reason = "sessions_unavailable"
+
+	KeyReused              Reason = "key_reused"
+	KeyInUse               Reason = "key_in_use"
+	OutcomeUnknown         Reason = "outcome_unknown"
+	IdempotencyUnavailable Reason = "idempotency_unavailable"
 
 	SecretMissing        Reason = "secret_missing"
 	SecretUnavailable    Reason = "secret_unavailable"
@@ -111,6 +123,7 @@ const (
 	ToolUnusable   Reason = "tool_unusable"
 
 	InputRequired    Reason = "input_required"
+	TaskRefused      Reason = "task_refused"
 	HeadersRefused   Reason = "headers_refused"
 	Redirect         Reason = "redirect"
 	HeadTimeout      Reason = "head_timeout"

@@ -20,13 +20,14 @@ var table = []Row{
 	{MethodNotAllowed, Rejected, StageParse, ImpactNone, 405, CodeInvalidRequest, "the HTTP method is not allowed here", false},
 	{BadOrigin, Rejected, StageParse, ImpactNone, 403, CodeInvalidRequest, "the origin or host of the request is not allowed", false},
 	{NotFound, Rejected, StageParse, ImpactNone, 404, CodeInvalidRequest, "there is nothing at this path", false},
+	{StateRefused, Rejected, StageParse, ImpactNone, 400, CodeInvalidParams, "the request state is not one that the relay gave to this caller for this request, or it has expired", false},
 	{NoTime, Rejected, StageParse, ImpactNone, 503, CodeIntent, "too little time is left to make the call", false},
 
 	{Unauthenticated, Rejected, StageAuth, ImpactNone, 401, CodeAuth, "the credential is missing, malformed, expired or revoked", false},
 	{InsufficientScope, Rejected, StageAuth, ImpactNone, 403, CodeAuth, "the credential lacks a scope that this request needs", false},
 	{AuthUnavailable, Rejected, StageAuth, ImpactNone, 503, CodeAuth, "the credential could not be checked now", false},
 
-	{NotOffered, RefusedByPolicy, StagePolicy, ImpactNone, 404, CodeInvalidParams, "no such server or tool is offered to this caller", false},
+	{NotOffered, RefusedByPolicy, StagePolicy, ImpactNone, 404, CodeInvalidParams, "no such server, tool, resource or prompt is offered to this caller", false},
 	{UnknownServer, RefusedByPolicy, StagePolicy, ImpactNone, 404, CodeInvalidParams, "no server of that name is registered", true},
 	{UnknownTool, RefusedByPolicy, StagePolicy, ImpactNone, 404, CodeInvalidParams, "the server has no such tool", true},
 	{NoRule, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "no rule allows this", true},
@@ -37,9 +38,16 @@ var table = []Row{
 	{TooManyServers, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "more servers are registered than one caller is offered", true},
 	{PolicyUnavailable, RefusedByPolicy, StagePolicy, ImpactNone, 503, CodePolicy, "the policy could not be read now", false},
 
+	{ToolHeld, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "the tool's description is new or changed and no operator has approved it", false},
+
 	{AuditUnavailable, NoAnswer, StageIntent, ImpactNone, 503, CodeIntent, "the call could not be recorded, so it was not made", false},
 
 	{SessionsUnavailable, NoAnswer, StageIntent, ImpactNone, 503, CodeIntent, "the open sessions could not be read now", false},
+
+	{KeyReused, Rejected, StageIntent, ImpactNone, 422, CodeIntent, "the idempotency key was used for another request", false},
+	{KeyInUse, Rejected, StageIntent, ImpactNone, 409, CodeIntent, "a call with this idempotency key is still running", false},
+	{OutcomeUnknown, NoAnswer, StageIntent, ImpactUnknown, 409, CodeIntent, "a call with this idempotency key was made and what it came to is not known", false},
+	{IdempotencyUnavailable, NoAnswer, StageIntent, ImpactNone, 503, CodeIntent, "the idempotency key could not be checked now, so the call was not made", false},
 
 	{SecretMissing, NoAnswer, StageCredential, ImpactNone, 502, CodeCredential, "the server's credential is not set", false},
 	{SecretUnavailable, NoAnswer, StageCredential, ImpactNone, 503, CodeCredential, "the server's credential could not be read now", false},
@@ -76,6 +84,7 @@ var table = []Row{
 	{ToolUnusable, NoAnswer, StageList, ImpactNone, 502, CodeList, "the server's description of the tool is unusable", false},
 
 	{InputRequired, NoAnswer, StageCall, ImpactUnknown, 502, CodeCall, "the server asks for input that the relay does not pass on", false},
+	{TaskRefused, NoAnswer, StageCall, ImpactUnknown, 502, CodeCall, "the server began a task, which the relay does not pass on", false},
 	{HeadersRefused, NoAnswer, StageCall, ImpactNone, 502, CodeCall, "the server refused the headers that repeat the request", false},
 	{Redirect, Redirected, StageCall, ImpactUnknown, 502, CodeCall, "the server answered with a redirect, which the relay never follows", false},
 	{HeadTimeout, NoAnswer, StageCall, ImpactUnknown, 504, CodeCall, "the server did not begin to answer in time", false},

@@ -108,14 +108,14 @@ func choose(versions []string, refused string) finding {
 
 // offers reads the capabilities of a result that opens a server, be it of
 // initialize or of server/discover.
-func offers(result json.RawMessage) session.Offers {
+func offers(result json.RawMessage) call.Offers {
 	capabilities, ok := wire.Member(result, "capabilities")
 	if !ok || len(capabilities) == 0 || capabilities[0] != '{' {
 		return 0
 	}
-	all := session.Announced
-	for name, offer := range map[string]session.Offers{
-		"tools": session.OffersTools, "resources": session.OffersResources, "prompts": session.OffersPrompts,
+	all := call.Announced
+	for name, offer := range map[string]call.Offers{
+		"tools": call.OffersTools, "resources": call.OffersResources, "prompts": call.OffersPrompts,
 	} {
 		if value, ok := wire.Member(capabilities, name); ok && string(value) != "null" {
 			all |= offer

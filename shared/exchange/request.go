@@ -48,10 +48,10 @@ type Request struct {
 	// cancelled; 0 means [DefaultClose].
 	Close  time.Duration
 	Limits Limits
-	// Progress is given the params of each notifications/progress as it comes,
-	// on the caller's goroutine; the bytes are valid during the call only. Nil
-	// drops them.
-	Progress func(json.RawMessage)
+	// Notify is given each notification about the request as it comes, on the
+	// caller's goroutine; the bytes are valid during the call only. Nil drops
+	// them.
+	Notify func(method string, params json.RawMessage)
 
 	facts *Facts // of the call, filled as it goes
 	offer string // the legacy version to open with; the newest where empty

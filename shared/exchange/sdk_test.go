@@ -135,7 +135,7 @@ func TestSDKServerAnswersErrorsProgressAndLists(t *testing.T) {
 			var progress int
 			reply, err = x.Call(t.Context(), request(t, peer.server.url, func(r *exchange.Request) {
 				r.Tool, r.Meta = "progress", json.RawMessage(`{"progressToken":"t"}`)
-				r.Progress = func(json.RawMessage) { progress++ }
+				r.Notify = func(string, json.RawMessage) { progress++ }
 			}))
 			if streams := name == "stateful" || name == "stateless"; err != nil || streams && progress != 3 {
 				t.Errorf("got %v, %d progress, %+v", err, progress, reply.Facts)

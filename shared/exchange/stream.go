@@ -53,8 +53,8 @@ func count(reply wire.Reply, r *Request) {
 		return
 	}
 	r.facts.Notifications++
-	if reply.Method == methodProgress && r.Progress != nil {
-		r.Progress(reply.Params)
+	if reply.Method == methodProgress && r.Notify != nil {
+		r.Notify(reply.Method, reply.Params)
 	}
 }
 

@@ -60,7 +60,7 @@ func (r *Relay) stdioRequest(p plan, c credential, t *trail) stdio.Request {
 		Pages:       limits.MaxToolPages,
 		Items:       limits.MaxTools,
 		Mask:        t.masker.Text,
-		Progress:    p.progress(t),
+		Notify:      p.notify(t),
 	}
 }
 

@@ -24,7 +24,7 @@ func TestProgressIsHandedOnMasked(t *testing.T) {
 	}
 	var got []string
 	c := kit.Call("look")
-	c.Progress = func(params json.RawMessage) { got = append(got, string(params)) }
+	c.Notify = func(_ string, params json.RawMessage) { got = append(got, string(params)) }
 	if _, refusal := f.Do(t.Context(), c); refusal != nil {
 		t.Fatal(refusal)
 	}

@@ -49,7 +49,7 @@ func (r *Relay) exchange(ctx context.Context, p plan, c credential, route egress
 
 func (r *Relay) ask(ctx context.Context, p plan, c credential, route egress.Route, t *trail) (Answer, *call.Refusal) {
 	request := r.request(p, c, route)
-	request.Progress = p.progress(t)
+	request.Notify = p.notify(t)
 	switch p.call.Operation {
 	case call.OperationDiscover:
 		raw, facts, err := r.Exchange.List(ctx, request)
@@ -69,16 +69,16 @@ func (r *Relay) ask(ctx context.Context, p plan, c credential, route egress.Rout
 	return r.callTool(ctx, p, request, t)
 }
 
-// progress hands on what a server tells of a call that runs; nil where nobody
+// notify hands on what a server tells of a call that runs; nil where nobody
 // wants to know.
-func (p plan) progress(t *trail) func(json.RawMessage) {
-	if p.call.Progress == nil {
+func (p plan) notify(t *trail) func(string, json.RawMessage) {
+	if p.call.Notify == nil {
 		return nil
 	}
-	return func(params json.RawMessage) {
+	return func(method string, params json.RawMessage) {
 		masked, n := t.masker.JSON(params)
 		t.record.Masked += n
-		p.call.Progress(masked)
+		p.call.Notify(method, masked)
 	}
 }
 

@@ -55,7 +55,7 @@ func TestStateBelongsToTheRunOfItsOwner(t *testing.T) {
 }
 
 func TestOwnerAndOffersAreKeptInJSON(t *testing.T) {
-	s := session.State{Era: session.Legacy, SessionID: "s-1", Owner: owner, Offers: session.Announced | session.OffersPrompts}
+	s := session.State{Era: session.Legacy, SessionID: "s-1", Owner: owner, Offers: call.Announced | call.OffersPrompts}
 	text, err := json.Marshal(s)
 	const want = `{"era":"legacy","session_id":"s-1","owner":{"tenant":"acme","server":"docs","subject":"ci","kind":"service_token","run":"r1"},"offers":9}`
 	if err != nil || string(text) != want {
@@ -73,32 +73,9 @@ func TestOwnerAndOffersAreKeptInJSON(t *testing.T) {
 func TestOwnerDoesNotMakeAnotherSession(t *testing.T) {
 	s := session.State{Era: session.Legacy, SessionID: "s-1"}
 	owned := s
-	owned.Owner, owned.Offers = owner, session.Announced
+	owned.Owner, owned.Offers = owner, call.Announced
 	if !s.Is(owned) {
 		t.Error("the same opening counts as two")
-	}
-}
-
-func TestServerLacksWhatItDidNotAnnounce(t *testing.T) {
-	all := []call.List{"", call.ListTools, call.ListResources, call.ListTemplates, call.ListPrompts}
-	for offers, want := range map[session.Offers]string{
-		0:                                       "",
-		session.OffersPrompts:                   "", // it announced nothing: a state from elsewhere
-		session.Announced:                       "resources resource_templates prompts",
-		session.Announced | session.OffersTools: "resources resource_templates prompts",
-		session.Announced | session.OffersResources:                         "prompts",
-		session.Announced | session.OffersPrompts:                           "resources resource_templates",
-		session.Announced | session.OffersPrompts | session.OffersResources: "",
-	} {
-		var lacking []string
-		for _, l := range all {
-			if offers.Lacks(l) {
-				lacking = append(lacking, string(l))
-			}
-		}
-		if got := strings.Join(lacking, " "); got != want {
-			t.Errorf("%d: want %q, got %q", offers, want, got)
-		}
 	}
 }
 

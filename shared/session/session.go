@@ -13,6 +13,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"mcprelay/shared/call"
 	"time"
 )
 
@@ -49,14 +50,14 @@ var ErrID = errors.New("unusable session id")
 // State is what is remembered of a server under a [Key]: its era verdict, or
 // one open session. The zero State remembers nothing.
 type State struct {
-	Era       Era       `json:"era,omitempty"`
-	Version   string    `json:"version,omitempty"`    // negotiated protocol version
-	SessionID string    `json:"session_id,omitempty"` // empty: the server holds no session
-	Opened    time.Time `json:"opened,omitzero"`
-	Expires   time.Time `json:"expires,omitzero"`
-	Owner     Owner     `json:"owner,omitzero"`   // of a session: who opened it and why
-	Offers    Offers    `json:"offers,omitempty"` // which lists the server said that it has
-	Tries     int       `json:"tries,omitempty"`  // how often closing it at the server failed
+	Era       Era         `json:"era,omitempty"`
+	Version   string      `json:"version,omitempty"`    // negotiated protocol version
+	SessionID string      `json:"session_id,omitempty"` // empty: the server holds no session
+	Opened    time.Time   `json:"opened,omitzero"`
+	Expires   time.Time   `json:"expires,omitzero"`
+	Owner     Owner       `json:"owner,omitzero"`   // of a session: who opened it and why
+	Offers    call.Offers `json:"offers,omitempty"` // which lists the server said that it has
+	Tries     int         `json:"tries,omitempty"`  // how often closing it at the server failed
 	// Ver counts the saves of this key, for compare-and-swap: a save succeeds
 	// only while the stored state still has this Ver. 0 means not stored.
 	Ver int64 `json:"ver,omitempty"`

@@ -183,11 +183,11 @@ func (x *conversation) count(reply *wire.Reply) {
 		return
 	}
 	x.f.Notifications++
-	if reply.Method != methodProgress || x.r.Progress == nil || !x.m.agents {
+	if reply.Method != methodProgress || x.r.Notify == nil || !x.m.agents {
 		return
 	}
 	if token, ok := wire.Member(x.m.meta, metaProgressToken); ok && sameToken(reply.Params, token) {
-		x.r.Progress(reply.Params)
+		x.r.Notify(reply.Method, reply.Params)
 	}
 }
 

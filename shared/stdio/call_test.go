@@ -129,14 +129,14 @@ func TestProgressOfThisRequestReachesTheSink(t *testing.T) {
 		`{"jsonrpc":"2.0","id":$ID,"result":{}}`,
 	}})
 	var got []string
-	r.Progress = func(params json.RawMessage) { got = append(got, string(params)) }
+	r.Notify = func(_ string, params json.RawMessage) { got = append(got, string(params)) }
 	reply := result(t, p, r)
 	want := []string{`{"progressToken":"7","progress":1}`, `{"progressToken":7,"progress":3}`}
 	if diff := cmp.Diff(want, got); diff != "" || reply.Facts.Notifications != 4 {
 		t.Errorf("%d notifications, progress (-want +got):\n%s", reply.Facts.Notifications, diff)
 	}
 	r.Meta = nil
-	r.Progress = func(json.RawMessage) { t.Error("progress that nobody asked for") }
+	r.Notify = func(string, json.RawMessage) { t.Error("progress that nobody asked for") }
 	result(t, p, r)
 }
 

@@ -180,7 +180,7 @@ func TestASlowSinkDoesNotLoseTheLastWords(t *testing.T) {
 	pid := result(t, p, r).Facts.PID
 	r.Tool, r.Meta = "last words", json.RawMessage(`{"progressToken":1}`)
 	steps := 0
-	r.Progress = func(json.RawMessage) {
+	r.Notify = func(string, json.RawMessage) {
 		if steps++; steps == 1 {
 			reaped(t, pid)
 			<-time.After(2 * stdio.DrainTime)

@@ -139,7 +139,7 @@ func hold(t testing.TB, p *stdio.Pool, r stdio.Request) (leave func() *call.Refu
 	ctx, cancel := context.WithCancel(within(t))
 	has := make(chan struct{})
 	r.Meta = json.RawMessage(`{"progressToken":"held"}`)
-	r.Progress = func(json.RawMessage) { close(has) }
+	r.Notify = func(string, json.RawMessage) { close(has) }
 	done := make(chan error, 1)
 	go func() {
 		_, err := p.Call(ctx, r)

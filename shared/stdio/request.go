@@ -95,10 +95,10 @@ type Request struct {
 	Meta      json.RawMessage // the agent's params._meta, or nil
 	Pages     int             // of a list; 10
 	Items     int             // of a list; 64
-	// Progress is given the params of each notifications/progress about this
+	// Notify is given each notification of the server that is about this
 	// request as it comes, on the caller's goroutine; the bytes are valid
 	// during the call only. Nil drops them.
-	Progress func(json.RawMessage)
+	Notify func(method string, params json.RawMessage)
 	// Traceparent is put into _meta.traceparent where the agent's _meta has
 	// none and it is well formed (W3C Trace Context, section 3.2).
 	Traceparent string

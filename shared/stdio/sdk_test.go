@@ -99,14 +99,14 @@ func TestTheSDKsServerIsCancelledAndGoesOn(t *testing.T) {
 	p := newPool(t, nil)
 	r := stdio.Request{Key: "one", Spec: others(t)["go-sdk"], Operation: call.OperationToolsCall, Tool: "progress", Arguments: json.RawMessage(`{}`), Meta: json.RawMessage(`{"progressToken":5}`)}
 	steps := 0
-	r.Progress = func(json.RawMessage) { steps++ }
+	r.Notify = func(string, json.RawMessage) { steps++ }
 	first := result(t, p, r)
 	if steps != 3 {
 		t.Errorf("got %d steps of progress, want 3", steps)
 	}
 	ctx, cancel := context.WithCancel(within(t))
 	defer cancel()
-	r.Tool, r.Progress = "wait", func(json.RawMessage) { cancel() }
+	r.Tool, r.Notify = "wait", func(string, json.RawMessage) { cancel() }
 	got, facts := refused(t, ctx, p, r)
 	want(t, got, call.Cancelled, call.ImpactUnknown)
 	if !facts.Cancelled {
