@@ -27,9 +27,22 @@ type Request struct {
 	Owner     session.Owner // saved with a session that this request opens
 	Operation call.Operation
 	Tool      string          // the upstream's own name, for tools/call
+	Resource  string          // a URI, for resources/read; a URI template, for a completion of one
+	Prompt    string          // the upstream's own name, for prompts/get or a completion of one
 	List      call.List       // which list [Exchange.List] reads; tools where empty
 	Arguments json.RawMessage // the agent's object, sent as these bytes; nil for none
+	Argument  json.RawMessage // of a completion: params.argument
+	Context   json.RawMessage // of a completion: params.context, or nil
 	Meta      json.RawMessage // the agent's params._meta, or nil
+	// Capabilities is what a modern server may ask the agent for: an object, sent
+	// as clientCapabilities; nil for nothing. One of 2025-11-25 or older is never
+	// told of any: it would ask within the stream, where nobody answers.
+	Capabilities json.RawMessage
+	// InputResponses is what the agent answers to what a modern server asked for,
+	// an object, and RequestState the server's own state of it, a JSON string;
+	// nil for none. A server of 2025-11-25 or older gets neither.
+	InputResponses json.RawMessage
+	RequestState   json.RawMessage
 	// Described says that the tool's description was looked up, and Params what
 	// it says: which arguments a modern server wants in headers too. See
 	// [ErrUndescribed].
@@ -49,8 +62,8 @@ type Request struct {
 	Close  time.Duration
 	Limits Limits
 	// Notify is given each notification about the request as it comes, on the
-	// caller's goroutine; the bytes are valid during the call only. Nil drops
-	// them.
+	// caller's goroutine: progress with the progressToken of Meta, and log
+	// messages. The bytes are valid during the call only. Nil drops them.
 	Notify func(method string, params json.RawMessage)
 
 	facts *Facts // of the call, filled as it goes
@@ -133,16 +146,21 @@ type Reply struct {
 
 // Facts are what is recorded of an exchange, whether or not it succeeded.
 type Facts struct {
-	Address  netip.AddrPort // the address of the last connection
-	Status   int            // of the last request; 0 where no head was read
-	Era      session.Era
-	Version  string
-	Session  string // one of the Session constants; empty before it is known
-	Lost     bool   // the server had lost the session
-	Again    string // why the agent's request was POSTed once more: one of the Again constants
-	Posts    int    // POSTs of the agent's request of which a byte was written
-	BytesOut int64  // on the wire inside TLS, the handshake of MCP included
-	BytesIn  int64
+	Address netip.AddrPort // the address of the last connection
+	Status  int            // of the last request; 0 where no head was read
+	Era     session.Era
+	Version string
+	// Offers is what the server said that it has when it was opened, and
+	// Instructions what it wants a model to know: plain text of at most
+	// [wire.MaxInstructions] bytes, the server's own words, masked by nobody.
+	Offers       call.Offers
+	Instructions string
+	Session      string // one of the Session constants; empty before it is known
+	Lost         bool   // the server had lost the session
+	Again        string // why the agent's request was POSTed once more: one of the Again constants
+	Posts        int    // POSTs of the agent's request of which a byte was written
+	BytesOut     int64  // on the wire inside TLS, the handshake of MCP included
+	BytesIn      int64
 	// Location is the host that a redirect named, nothing else of it, in the
 	// case that it came in. Challenge is WWW-Authenticate of a 401 or 403:
 	// visible ASCII, at most [MaxChallenge] bytes. The server wrote both, so they

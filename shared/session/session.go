@@ -13,8 +13,9 @@ package session
 import (
 	"errors"
 	"fmt"
-	"mcprelay/shared/call"
 	"time"
+
+	"mcprelay/shared/call"
 )
 
 // Era says which of the two shapes of MCP a server speaks.
@@ -56,8 +57,10 @@ type State struct {
 	Opened    time.Time   `json:"opened,omitzero"`
 	Expires   time.Time   `json:"expires,omitzero"`
 	Owner     Owner       `json:"owner,omitzero"`   // of a session: who opened it and why
-	Offers    call.Offers `json:"offers,omitempty"` // which lists the server said that it has
-	Tries     int         `json:"tries,omitempty"`  // how often closing it at the server failed
+	Offers    call.Offers `json:"offers,omitempty"` // what the server said that it has
+	// Instructions is what the server wants a model to know, plain and bounded.
+	Instructions string `json:"instructions,omitempty"`
+	Tries        int    `json:"tries,omitempty"` // how often closing it at the server failed
 	// Ver counts the saves of this key, for compare-and-swap: a save succeeds
 	// only while the stored state still has this Ver. 0 means not stored.
 	Ver int64 `json:"ver,omitempty"`

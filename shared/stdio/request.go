@@ -91,13 +91,26 @@ type Request struct {
 	Operation call.Operation
 	List      call.List       // for List: which one; empty means tools
 	Tool      string          // the server's own name, for tools/call
+	Resource  string          // a URI, for resources/read; a URI template, for a completion of one
+	Prompt    string          // the server's own name, for prompts/get or a completion of one
 	Arguments json.RawMessage // the agent's object; nil for none
+	Argument  json.RawMessage // of a completion: params.argument
+	Context   json.RawMessage // of a completion: params.context, or nil
 	Meta      json.RawMessage // the agent's params._meta, or nil
-	Pages     int             // of a list; 10
-	Items     int             // of a list; 64
+	// Capabilities is what a modern server may ask the agent for: an object, sent
+	// as clientCapabilities; nil for nothing. A legacy one is never told of any.
+	Capabilities json.RawMessage
+	// InputResponses is what the agent answers to what a modern server asked for,
+	// an object, and RequestState the server's own state of it, a JSON string;
+	// nil for none. A legacy server gets neither.
+	InputResponses json.RawMessage
+	RequestState   json.RawMessage
+	Pages          int // of a list; 10
+	Items          int // of a list; 64
 	// Notify is given each notification of the server that is about this
-	// request as it comes, on the caller's goroutine; the bytes are valid
-	// during the call only. Nil drops them.
+	// request as it comes, on the caller's goroutine: progress with the
+	// progressToken of Meta, and log messages. The bytes are valid during the
+	// call only. Nil drops them.
 	Notify func(method string, params json.RawMessage)
 	// Traceparent is put into _meta.traceparent where the agent's _meta has
 	// none and it is well formed (W3C Trace Context, section 3.2).
@@ -124,13 +137,18 @@ type Reply struct {
 
 // Facts are what is recorded of an exchange, whether or not it succeeded.
 type Facts struct {
-	Era       string // modern or legacy; empty before it is known
-	Version   string
-	Session   string // one of the Session constants; empty before there is a child
-	Requests  int    // of the agent's, written whole or in part
-	BytesOut  int64  // to the child's stdin, the handshake included
-	BytesIn   int64  // from its stdout while this call had it
-	Cancelled bool   // the child was told that nobody waits any more
+	Era     string // modern or legacy; empty before it is known
+	Version string
+	// Offers is what the server said that it has when it was opened, and
+	// Instructions what it wants a model to know: plain text of at most
+	// [wire.MaxInstructions] bytes, the server's own words, masked by nobody.
+	Offers       call.Offers
+	Instructions string
+	Session      string // one of the Session constants; empty before there is a child
+	Requests     int    // of the agent's, written whole or in part
+	BytesOut     int64  // to the child's stdin, the handshake included
+	BytesIn      int64  // from its stdout while this call had it
+	Cancelled    bool   // the child was told that nobody waits any more
 
 	ServerRequests int // what the server asked of the relay: counted, never answered
 	Notifications  int
