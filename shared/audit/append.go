@@ -45,6 +45,7 @@ func (r *Record) appendCall(dst []byte) []byte {
 	dst = text(dst, "operation", string(r.Operation))
 	dst = text(dst, "run", r.Run)
 	dst = text(dst, "traceparent", r.Traceparent)
+	dst = text(dst, "repeat_of", r.RepeatOf)
 	if len(r.Reasons) > 0 {
 		dst = append(dst, `,"reasons":[`...)
 		for i, reason := range r.Reasons {
@@ -93,7 +94,8 @@ func (r *Record) appendExchange(dst []byte) []byte {
 	dst = number(dst, "masked", int64(r.Masked))
 	dst = number(dst, "bytes_out", r.BytesOut)
 	dst = number(dst, "bytes_in", r.BytesIn)
-	return number(dst, "rpc_code", r.RPCCode)
+	dst = number(dst, "rpc_code", r.RPCCode)
+	return text(dst, "result_type", r.ResultType)
 }
 
 // appendList appends what an acquisition found.

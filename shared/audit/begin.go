@@ -25,7 +25,7 @@ func Begin(c call.Call) Record {
 		Operation:      c.Operation,
 		Server:         c.Server,
 		Tool:           c.Tool,
-		About:          c.About(),
+		About:          cut(c.About(), MaxAbout),
 		Run:            c.Run,
 		Traceparent:    c.Traceparent,
 		Policy:         call.PolicyNotRun,
@@ -76,6 +76,7 @@ func (r *Record) Finish(now time.Time) {
 
 // Bounds of texts in a record, in bytes.
 const (
+	MaxAbout   = 512 // a URI may have thousands, and stands in keys of indexes
 	MaxDetail  = 512 // an operator reads one line
 	MaxPreview = 256 // of the arguments; an item stays far below 350 KB
 )

@@ -55,6 +55,7 @@ type Record struct {
 	Operation   call.Operation `json:"operation,omitempty"`
 	Run         string         `json:"run,omitempty"`
 	Traceparent string         `json:"traceparent,omitempty"`
+	RepeatOf    string         `json:"repeat_of,omitempty"` // the call whose outcome this one was given, by its idempotency key
 
 	Reasons        []string        `json:"reasons,omitempty"`
 	ToolEffect     call.Effect     `json:"tool_effect,omitempty"`
@@ -89,6 +90,7 @@ type Record struct {
 	BytesOut        int64       `json:"bytes_out,omitempty"`
 	BytesIn         int64       `json:"bytes_in,omitempty"`
 	RPCCode         int64       `json:"rpc_code,omitempty"`
+	ResultType      string      `json:"result_type,omitempty"` // where it is not complete: input_required
 
 	List    call.List `json:"list,omitempty"`    // of an acquisition: which list was read
 	Items   int       `json:"items,omitempty"`   // of an acquisition: how many were usable

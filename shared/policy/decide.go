@@ -14,7 +14,7 @@ type Target struct {
 	Process      bool   // a child process, which has no host
 	Tool         string // the upstream's own name
 	Resource     string // the upstream's own URI, or URI template
-	Prompt       string // the upstream's own name
+	Prompt       string // the upstream's own name; of a completion too
 	References   []Reference
 	Effect       call.Effect
 }
@@ -45,7 +45,7 @@ func (t Target) itemAction() (action, what string) {
 }
 
 // Decide says whether op on t may be made, by the rules for its host or
-// process, its tool (of tools/call) and its secrets, in this order.
+// process, for its tool, resource or prompt and for its secrets, in this order.
 // Decision.Rule names the rule that decided, or the action that no rule
 // matches. The refusal is no_rule, credential_no_rule, denied_by_rule or
 // rule_asks, and not_offered for what cannot be asked about.
@@ -54,12 +54,29 @@ func Decide(r Rules, op call.Operation, t Target) (call.Decision, *call.Refusal)
 	case !t.reachable():
 	case op == call.OperationDiscover, op == call.OperationClose:
 		return r.decide(t, "", "")
-	case op == call.OperationToolsCall && t.Tool != "":
+	case t.fits(op):
 		if action, what := t.itemAction(); action != "" {
 			return r.decide(t, action, what)
 		}
 	}
-	return refuse(undecided(t), "", call.Refuse(call.NotOffered, "operation %.32q of a server needs its name, its host or process and, to call it, a tool", string(op)))
+	return refuse(undecided(t), "", call.Refuse(call.NotOffered, "operation %.32q of a server needs its name, its host or process and what it is about", string(op)))
+}
+
+// fits reports whether t names what op is about. A completion is of the
+// arguments of a prompt or of the variables of a resource template, and needs
+// the rule of that.
+func (t Target) fits(op call.Operation) bool {
+	switch op {
+	case call.OperationToolsCall:
+		return t.Tool != ""
+	case call.OperationResourcesRead:
+		return t.Resource != ""
+	case call.OperationPromptsGet:
+		return t.Prompt != ""
+	case call.OperationComplete:
+		return t.Tool == "" && (t.Resource != "" || t.Prompt != "")
+	}
+	return false
 }
 
 // Offers reports whether the tool, resource or prompt of t is shown to agents:
