@@ -19,14 +19,16 @@ import (
 
 // Tool is one tool of a server. Raw is the descriptor as the server sent it.
 type Tool struct {
-	Name string
-	Raw  json.RawMessage
+	Name   string
+	Raw    json.RawMessage
+	Digest string // hex SHA-256 of what the descriptor says, however it is written
 }
 
 // Skip reports a descriptor that was left out, and why.
 type Skip struct {
-	Name   string // empty where it has none that could be shown
-	Reason string // holds nothing of the descriptor
+	List   call.List // which list it is of
+	Name   string    // empty where it has none that could be shown
+	Reason string    // holds nothing of the descriptor
 }
 
 // Bounds say which descriptors are usable.
@@ -41,10 +43,10 @@ type Bounds struct {
 // basic/transports), is left out and reported; the others stay, in the order
 // of the server. What else a schema says is not looked at.
 func Tools(raw []json.RawMessage, bounds Bounds) ([]Tool, []Skip) {
-	kept, skips := read(raw, bounds, kind{name: "name", check: bounds.named, rest: checkTool})
+	kept, skips := read(raw, bounds, kind{list: call.ListTools, name: "name", check: bounds.named, rest: checkTool})
 	tools := make([]Tool, len(kept))
 	for i, item := range kept {
-		tools[i] = Tool(item)
+		tools[i] = Tool{Name: item.Name, Raw: item.Raw}
 	}
 	return tools, skips
 }
@@ -91,7 +93,7 @@ func Unexpected(tools []Tool, allowed []string) []Skip {
 	var skips []Skip
 	for _, tool := range tools {
 		if allowed != nil && !slices.Contains(allowed, tool.Name) {
-			skips = append(skips, Skip{Name: tool.Name, Reason: "it is not in allowed_tools"})
+			skips = append(skips, Skip{List: call.ListTools, Name: tool.Name, Reason: "it is not in allowed_tools"})
 		}
 	}
 	return skips

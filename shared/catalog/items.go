@@ -25,24 +25,19 @@ type Item struct {
 // out and reported: an agent that checks what it gets would lose the whole
 // list by it. The others stay, in the order of the server.
 func Items(list call.List, raw []json.RawMessage, bounds Bounds) ([]Item, []Skip) {
+	k := kind{list: list, name: "uri", check: checkURI, rest: checkNamed}
 	switch list {
-	case call.ListResources:
-		return read(raw, bounds, kind{name: "uri", check: checkURI, rest: checkNamed})
 	case call.ListTemplates:
-		return read(raw, bounds, kind{name: "uriTemplate", check: checkURI, rest: checkNamed})
+		k.name = "uriTemplate"
 	case call.ListPrompts:
-		return read(raw, bounds, kind{name: "name", check: bounds.named, rest: checkPrompt})
+		k.name, k.check, k.rest = "name", bounds.named, checkPrompt
 	}
-	kept, skips := Tools(raw, bounds)
-	items := make([]Item, len(kept))
-	for i, tool := range kept {
-		items[i] = Item(tool)
-	}
-	return items, skips
+	return read(raw, bounds, k)
 }
 
 // kind is how the descriptors of one list are read.
 type kind struct {
+	list  call.List
 	name  string                       // the member that names one
 	check func(string) error           // what is wrong with a name
 	rest  func(json.RawMessage) string // what is wrong with anything else
@@ -62,7 +57,7 @@ func read(raw []json.RawMessage, bounds Bounds, k kind) ([]Item, []Skip) {
 			reason = fmt.Sprintf("descriptor %d: %s", i+1, reason)
 		}
 		if reason != "" {
-			skips = append(skips, Skip{Name: name, Reason: reason})
+			skips = append(skips, Skip{List: k.list, Name: name, Reason: reason})
 			continue
 		}
 		seen[name] = true

@@ -23,6 +23,19 @@ const (
 	UnexpectedHide = "hide"
 )
 
+// What a tool comes to whose description is not the approved one (pin).
+const (
+	PinBlock = "block" // it is not listed, and not called
+	PinWarn  = "warn"  // it is listed, called and reported
+	PinOff   = "off"
+)
+
+// What a server's questions during a call come to (elicitation).
+const (
+	ElicitationRefuse = "refuse" // the call is refused
+	ElicitationPass   = "pass"   // an agent that can be asked is
+)
+
 // Server is one registered upstream. Every map is keyed by the upstream's own
 // tool names.
 type Server struct {
@@ -43,6 +56,8 @@ type Server struct {
 	Limits           Limits
 	Description      string
 	UnexpectedTools  string // UnexpectedFail or UnexpectedHide
+	Pin              string // PinBlock, PinWarn or PinOff
+	Elicitation      string // ElicitationRefuse or ElicitationPass
 }
 
 // References lists the secrets that s uses, each once: those of its
