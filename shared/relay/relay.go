@@ -17,8 +17,10 @@ import (
 	"mcprelay/shared/catalog"
 	"mcprelay/shared/egress"
 	"mcprelay/shared/exchange"
+	"mcprelay/shared/idempotency"
 	"mcprelay/shared/redact"
 	"mcprelay/shared/registry"
+	"mcprelay/shared/seal"
 	"mcprelay/shared/secret"
 	"mcprelay/shared/session"
 	"mcprelay/shared/stdio"
@@ -55,8 +57,16 @@ type OpenSessions interface {
 	SessionsExpired(ctx context.Context, before time.Time, limit int) ([]session.Entry, error)
 }
 
-// Config is what a relay is made of. Every field must be set but Processes,
-// without which a server that is a process is refused.
+// Keys remember which calls with an Idempotency-Key ran, for every process: an
+// [idempotency.Store].
+type Keys interface {
+	BeginKey(ctx context.Context, key idempotency.Key, r idempotency.Record) (idempotency.Record, bool, error)
+	EndKey(ctx context.Context, key idempotency.Key, r idempotency.Record) error
+}
+
+// Config is what a relay is made of. Every field must be set but three: without
+// Processes a server that is a process is refused, without a Sealer what a
+// server asks of the agent, without Keys a call with an Idempotency-Key.
 type Config struct {
 	Registry  Registry
 	Secrets   *secret.Cache
@@ -67,6 +77,8 @@ type Config struct {
 	Catalogs  Catalogs
 	Recorder  Recorder
 	Processes *stdio.Pool
+	Sealer    *seal.Sealer
+	Keys      Keys
 	NewID     func(time.Time) string // a call id, a ULID
 	Lines     *audit.Log             // of the canonical lines
 	Log       *slog.Logger           // of what failed inside the relay
