@@ -20,8 +20,32 @@ type Request struct {
 	Meta            json.RawMessage // params._meta: an object, or nil
 	ProtocolVersion string          // io.modelcontextprotocol/protocolVersion of _meta
 	HasCapabilities bool            // _meta holds io.modelcontextprotocol/clientCapabilities
+	Capabilities    json.RawMessage // its value: an object, or nil
+	LogLevel        bool            // _meta holds io.modelcontextprotocol/logLevel
 	ProgressToken   json.RawMessage // progressToken of _meta: a string or a number, or nil
+
+	Ref      Ref             // params.ref: what a completion is of
+	Argument json.RawMessage // params.argument: an object, or nil
+	Context  json.RawMessage // params.context: an object, or nil
+
+	InputResponses json.RawMessage // params.inputResponses: an object, or nil
+	RequestState   string          // params.requestState, at most [MaxState] bytes
+	HasState       bool            // params holds requestState
 }
+
+// Ref names what a completion is of (2026-07-28, server/utilities/completion):
+// a prompt by its Name or a resource template by its URI.
+type Ref struct {
+	Type string // RefPrompt or RefResource
+	Name string // of ref/prompt
+	URI  string // of ref/resource: a template
+}
+
+// The types of a [Ref].
+const (
+	RefPrompt   = "ref/prompt"
+	RefResource = "ref/resource"
+)
 
 // Notification reports whether no reply is expected.
 func (r Request) Notification() bool { return r.ID.IsZero() }

@@ -17,8 +17,9 @@ package wire
 // The bounds of a message. They hold for requests and replies alike; the size
 // of a reply is its reader's concern.
 const (
-	MaxBody    = 1 << 20 // bytes of a request (SECURITY 4.7)
-	MaxDepth   = 64      // nested arrays and objects (SECURITY 4.7)
-	MaxMembers = 10_000  // names in one object: far over any tool's schema, far under what slows a reader
-	MaxID      = 1024    // bytes of a JSON-RPC id: peers use UUIDs and counters, and ids are echoed into every error
+	MaxBody    = 1 << 20  // bytes of a request (SECURITY 4.7)
+	MaxDepth   = 64       // nested arrays and objects (SECURITY 4.7)
+	MaxMembers = 10_000   // names in one object: far over any tool's schema, far under what slows a reader
+	MaxID      = 1024     // bytes of a JSON-RPC id: peers use UUIDs and counters, and ids are echoed into every error
+	MaxState   = 64 << 10 // bytes of a requestState: a server's own state, sealed and in base64, a sixteenth of a body
 )
