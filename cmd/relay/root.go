@@ -36,7 +36,7 @@ func root() *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	command.SetFlagErrorFunc(usage)
-	command.AddCommand(serveCommand(), callCommand(), auditCommand())
+	command.AddCommand(serveCommand(), callCommand(), auditCommand(), connectCommand())
 	for _, sub := range command.Commands() {
 		sub.Args = asUsage(sub.Args)
 	}
