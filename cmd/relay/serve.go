@@ -17,6 +17,7 @@ import (
 	"mcprelay/shared/app"
 	"mcprelay/shared/config"
 	"mcprelay/shared/demo"
+	"mcprelay/shared/door"
 )
 
 type serveOptions struct {
@@ -136,11 +137,11 @@ const (
 func serveHTTP(ctx context.Context, l *localRelay, listener net.Listener, o serveOptions) error {
 	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	server := &http.Server{
+	server := door.New(&http.Server{
 		Handler: l.app.Handler(), ReadHeaderTimeout: headTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHead,
 		BaseContext: func(net.Listener) context.Context { return calls },
 		ErrorLog:    log.New(io.Discard, "", 0), // it quotes what clients send
-	}
+	})
 	defer sweeping(calls, l.app)()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
@@ -158,7 +159,7 @@ func serveHTTP(ctx context.Context, l *localRelay, listener net.Listener, o serv
 	return errors.Join(err, shutdown(server, cancel), ignoreClosed(<-served))
 }
 
-func shutdown(server *http.Server, cancel context.CancelFunc) error {
+func shutdown(server *door.Server, cancel context.CancelFunc) error {
 	defer time.AfterFunc(graceTime, cancel).Stop()
 	bounded, stop := context.WithTimeout(context.Background(), graceTime+closeBudget)
 	defer stop()

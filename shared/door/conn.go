@@ -63,25 +63,34 @@ func makeConn(s *Server, base context.Context, tcp net.Conn) *conn {
 
 // serve takes requests until one is not for the short way, or none comes.
 func (c *conn) serve() {
+	handed := false
 	defer c.server.serving.Done()
-	defer c.cancel()
+	defer func() {
+		c.server.forget(c) // from here on nobody looks at it
+		if handed {
+			c.handOver()
+			return
+		}
+		c.cancel()
+		_ = c.tcp.Close() // nobody is left to tell
+	}()
 	idle := c.server.HTTP.ReadHeaderTimeout // of a connection that has said nothing yet
 	for {
 		_ = c.reads.set(time.Now().Add(idle)) // fails where the next read does
 		idle = c.server.HTTP.IdleTimeout
-		if _, err := c.reader.Peek(1); err != nil || !c.begin() {
-			c.close()
+		if c.isRetired() { // the deadline may have undone how that is said
 			return
 		}
+		if _, err := c.reader.Peek(1); err != nil || !c.begin() {
+			return
+		}
+		_ = c.reads.set(time.Time{})
 		// A head that is not here as one piece takes the long way too.
 		head, _ := c.reader.Peek(c.reader.Buffered())
-		if plain(head) == 0 {
-			c.handOver()
+		if handed = !plain(head); handed {
 			return
 		}
-		keep := c.answer()
-		if !c.end() || !keep {
-			c.close()
+		if keep := c.answer(); !c.end() || !keep {
 			return
 		}
 	}
@@ -112,66 +121,65 @@ func (c *conn) retire() {
 	}
 }
 
-// answer takes one request through the handler, and reports whether the
-// connection can carry another.
-func (c *conn) answer() bool {
-	r, err := http.ReadRequest(c.reader)
-	if err != nil {
-		_, _ = io.WriteString(c.tcp, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-		return false
-	}
-	ctx, cancel := context.WithCancel(c.ctx)
-	defer cancel()
-	r = r.WithContext(ctx)
-	r.RemoteAddr = c.remote
-	w := &reply{conn: c, header: make(http.Header, replyHeaders)}
-	if !w.handle(c.server.HTTP.Handler, r) {
-		return false
-	}
-	left := unread(r.Body)
-	w.closing = w.closing || left || c.isRetired()
-	if err := w.finish(); err != nil {
-		return false
-	}
-	_ = c.writes.set(time.Time{}) // fails where the next read does
-	if w.closing {
-		c.linger()
-	}
-	return !w.closing
-}
-
-// unread reports whether something of the body was not read by the handler.
-func unread(body io.Reader) bool {
-	if body == http.NoBody {
-		return false
-	}
-	var one [1]byte
-	n, err := body.(io.Reader).Read(one[:])
-	return n > 0 || err != io.EOF
-}
-
 func (c *conn) isRetired() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.retired
 }
 
+// answer takes one request through the handler, and reports whether the
+// connection can carry another.
+func (c *conn) answer() bool {
+	r, err := http.ReadRequest(c.reader)
+	if err != nil {
+		_, _ = io.WriteString(c.tcp, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+		c.linger()
+		return false
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	r = r.WithContext(ctx)
+	r.RemoteAddr = c.remote
+	w := &reply{conn: c, header: make(http.Header, replyHeaders), body: body{r.Body, r.ContentLength}}
+	r.Body = &w.body
+	if !w.handle(c.server.HTTP.Handler, r) || w.finish() != nil {
+		return false
+	}
+	_ = c.writes.set(time.Time{}) // fails where the next read does
+	if w.closing || w.body.left > 0 {
+		c.linger()
+		return false
+	}
+	return c.ctx.Err() == nil
+}
+
+// body is that of a request, and how much of it was not read.
+type body struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read counts.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.left -= int64(n)
+	return n, err
+}
+
+// Close leaves what was not read to the connection: reading it might wait.
+func (b *body) Close() error { return nil }
+
 // linger says that nothing more is sent and reads on for a moment.
 func (c *conn) linger() {
 	if half, ok := c.tcp.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
-		_ = c.reads.set(time.Now().Add(lingerTime)) // fails where the copy does
+		_ = c.tcp.SetReadDeadline(time.Now().Add(lingerTime)) // fails where the copy does
 		_, _ = io.CopyN(io.Discard, c.reader, lingerBytes)
 	}
 }
 
-func (c *conn) close() {
-	c.server.forget(c)
-	_ = c.tcp.Close() // nobody is left to tell
-}
-
 // handOver gives the connection to net/http, with what was read of it.
 func (c *conn) handOver() {
-	c.server.forget(c) // from here on nobody looks at it
+	defer c.cancel()
 	_ = c.reads.set(time.Time{})
 	_ = c.writes.set(time.Time{})
 	c.server.handed.give(&replayed{Conn: c.tcp, read: c.reader})

@@ -18,31 +18,25 @@ type deadline struct {
 	passed bool      // enforced
 }
 
-// set replaces the deadline; one in the past is enforced at once.
+// set replaces the deadline.
 func (d *deadline) set(at time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.at = at
-	if d.passed {
-		d.passed = false
-		if err := d.enforce(time.Time{}); err != nil {
-			return err
-		}
+	if !d.passed {
+		return nil
 	}
-	return d.due(time.Now())
+	d.passed = false
+	return d.enforce(time.Time{})
 }
 
 // look enforces the deadline where it has passed.
 func (d *deadline) look(now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_ = d.due(now) // fails where the connection is closed, and so unblocked
-}
-
-func (d *deadline) due(now time.Time) error {
 	if d.passed || d.at.IsZero() || now.Before(d.at) {
-		return nil
+		return
 	}
 	d.passed = true
-	return d.enforce(past())
+	_ = d.enforce(past()) // fails where the connection is closed, and so unblocked
 }

@@ -19,6 +19,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -35,19 +36,19 @@ type Server struct {
 	mu      sync.Mutex
 	conns   map[*conn]struct{}
 	closing bool
-	listens net.Listener
+	listens net.Listener  // nil before Serve
 	watched chan struct{} // holds one: connections have come
 	done    chan struct{} // closed by Shutdown
 	serving sync.WaitGroup
 	handed  *handedOver
-	inner   chan error
+	dates   dates
 }
 
 // New makes a server of a net/http one.
 func New(inner *http.Server) *Server {
 	return &Server{
 		HTTP: inner, conns: map[*conn]struct{}{}, watched: make(chan struct{}, 1),
-		done: make(chan struct{}), inner: make(chan error, 1),
+		done: make(chan struct{}),
 	}
 }
 
@@ -61,7 +62,7 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 	s.listens = l
 	s.handed = &handedOver{conns: make(chan net.Conn), done: s.done, addr: l.Addr()}
-	go func() { s.inner <- s.HTTP.Serve(s.handed) }()
+	go func() { _ = s.HTTP.Serve(s.handed) }() // it ends with done, and only then
 	s.mu.Unlock()
 	go s.look()
 	base := context.Background()
@@ -92,12 +93,24 @@ const (
 func accept(l net.Listener) (net.Conn, error) {
 	for pause := firstPause; ; pause = min(2*pause, mostPause) {
 		tcp, err := l.Accept()
-		//nolint:staticcheck // net/http asks the same; nothing else says that it passes.
-		if temporary, ok := err.(net.Error); !ok || !temporary.Temporary() {
+		if err == nil || !passing(err) {
 			return tcp, err
 		}
 		time.Sleep(pause)
 	}
+}
+
+// passing reports whether an accept may do better after a pause.
+func passing(err error) bool {
+	errno, ok := errors.AsType[syscall.Errno](err)
+	if !ok {
+		return false
+	}
+	switch errno {
+	case syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED:
+		return true
+	}
+	return false
 }
 
 func (s *Server) isClosing() bool {
@@ -115,8 +128,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		close(s.done)
 	}
 	var err error
-	serving := s.listens != nil
-	if first && serving {
+	if first && s.listens != nil {
 		err = s.listens.Close()
 	}
 	for c := range s.conns {
@@ -170,23 +182,20 @@ func (s *Server) forget(c *conn) {
 func (s *Server) look() {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	for {
-		select {
-		case now := <-tick.C:
-			if s.lookAt(now) {
-				continue
-			}
-			tick.Stop()
-			select {
-			case <-s.watched:
-				tick.Reset(lookEvery)
-			case <-s.done:
-				if !s.lookAt(time.Now()) {
-					return
-				}
-				tick.Reset(lookEvery)
-			}
+	for now := range tick.C {
+		if s.lookAt(now) {
+			continue
 		}
+		tick.Stop()
+		select {
+		case <-s.watched:
+		case <-s.done:
+			if s.lookAt(time.Now()) {
+				break // one came before the end
+			}
+			return
+		}
+		tick.Reset(lookEvery)
 	}
 }
 

@@ -6,24 +6,24 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// plain gives the length of the head at the beginning of b, where that is whole
-// and one of a request for the short way; else 0. Whatever could be read in two
-// ways, or asks for more than a reply, is not for it.
-func plain(b []byte) int {
+// plain reports whether b begins with a whole head that is one of a request for
+// the short way. Whatever could be read in two ways, or asks for more than a
+// reply, is not for it.
+func plain(b []byte) bool {
 	end := bytes.Index(b, []byte("\r\n\r\n"))
 	if end < 0 {
-		return 0
+		return false
 	}
 	line, rest, _ := bytes.Cut(b[:end+len("\r\n")], []byte("\r\n"))
 	if !requestLine(line) {
-		return 0
+		return false
 	}
 	var hosts, lengths int
 	for len(rest) > 0 {
 		line, rest, _ = bytes.Cut(rest, []byte("\r\n"))
 		name, value, ok := bytes.Cut(line, []byte(":"))
 		if !ok || !token(name) || !text(value) {
-			return 0
+			return false
 		}
 		value = bytes.Trim(value, " \t")
 		switch {
@@ -31,20 +31,17 @@ func plain(b []byte) int {
 			hosts++
 		case is(name, "Content-Length"):
 			if lengths++; !digits(value) {
-				return 0
+				return false
 			}
 		case is(name, "Connection"):
 			if !is(value, "keep-alive") {
-				return 0
+				return false
 			}
 		case is(name, "Transfer-Encoding"), is(name, "Expect"), is(name, "Upgrade"), is(name, "Trailer"):
-			return 0
+			return false
 		}
 	}
-	if hosts != 1 || lengths > 1 {
-		return 0
-	}
-	return end + len("\r\n\r\n")
+	return hosts == 1 && lengths <= 1
 }
 
 // requestLine reports whether a line is a method of the relay's, a path of

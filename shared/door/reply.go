@@ -20,11 +20,13 @@ var errShort = errors.New("door: the reply is shorter than it said")
 type reply struct {
 	conn    *conn
 	header  http.Header
-	status  int           // 0 before the head
-	length  int64         // declared; -1 where it is not
-	written int64         // of the body
+	status  int            // 0 before it is set
+	begun   bool           // the head was sent
+	length  int64          // declared; -1 where it is not
+	written int64          // of the body
 	chunks  io.WriteCloser // nil where the length is declared
-	closing bool          // the connection ends with this reply
+	body    body
+	closing bool // the connection ends with this reply
 }
 
 // handle runs the handler; false where it panicked, after which nothing on the
@@ -32,37 +34,53 @@ type reply struct {
 func (w *reply) handle(h http.Handler, r *http.Request) (ok bool) {
 	defer func() { ok = recover() == nil }()
 	h.ServeHTTP(w, r)
-	return
+	return true
 }
 
 // Header is what the head will have.
 func (w *reply) Header() http.Header { return w.header }
 
-// WriteHeader sends the head: once, as [net/http.ResponseWriter] says. An
+// WriteHeader sets the status, once, as [net/http.ResponseWriter] says. An
 // informational one is not sent.
 func (w *reply) WriteHeader(status int) {
-	if w.status != 0 || status < http.StatusOK {
+	if w.status == 0 && status >= http.StatusOK {
+		w.status = status
+	}
+}
+
+// begin sends the head, unless it was sent. What is in the header by then
+// counts; otherwise is the length of a body that has none declared, -1 for a
+// body that will come in chunks.
+func (w *reply) begin(otherwise int64) {
+	if w.begun {
 		return
 	}
-	w.status, w.length = status, -1
-	if value := w.header.Get("Content-Length"); value != "" {
-		if n, err := strconv.ParseInt(value, 10, 64); err == nil && n >= 0 {
-			w.length = n
-		} else {
-			w.header.Del("Content-Length")
-		}
-	}
-	if !bodied(status) {
-		w.length = 0
-		w.header.Del("Content-Length")
-	}
+	w.begun = true
+	w.WriteHeader(http.StatusOK)
+	w.frame(otherwise)
 	w.closing = w.closing || is([]byte(w.header.Get("Connection")), "close")
-	if w.length < 0 {
-		w.header.Set("Transfer-Encoding", "chunked")
-	}
 	w.writeHead()
 	if w.length < 0 {
 		w.chunks = httputil.NewChunkedWriter(w.conn.writer)
+	}
+}
+
+// frame settles how long the body is and has the header say so.
+func (w *reply) frame(otherwise int64) {
+	declared, err := strconv.ParseInt(w.header.Get("Content-Length"), 10, 64)
+	switch {
+	case !bodied(w.status):
+		w.length = 0
+		w.header.Del("Content-Length")
+	case err == nil && declared >= 0:
+		w.length = declared
+	case otherwise < 0:
+		w.length = -1
+		w.header.Del("Content-Length")
+		w.header.Set("Transfer-Encoding", "chunked")
+	default:
+		w.length = otherwise
+		w.header.Set("Content-Length", strconv.FormatInt(otherwise, 10))
 	}
 }
 
@@ -77,10 +95,10 @@ func (w *reply) writeHead() {
 	head = strconv.AppendInt(head, int64(w.status), 10)
 	head = append(append(append(head, ' '), http.StatusText(w.status)...), "\r\n"...)
 	if w.header["Date"] == nil {
-		head = append(append(append(head, "Date: "...), date()...), "\r\n"...)
+		head = append(append(append(head, "Date: "...), w.conn.server.dates.now()...), "\r\n"...)
 	}
-	if w.closing || w.conn.isRetired() {
-		w.closing = true
+	// A body that was not read is not waited for: the connection ends.
+	if w.closing = w.closing || w.body.left > 0 || w.conn.isRetired(); w.closing {
 		w.header.Set("Connection", "close")
 	}
 	_, _ = out.Write(head)
@@ -90,7 +108,7 @@ func (w *reply) writeHead() {
 
 // Write sends a part of the body.
 func (w *reply) Write(p []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
+	w.begin(-1)
 	if !bodied(w.status) {
 		return 0, http.ErrBodyNotAllowed
 	}
@@ -100,9 +118,10 @@ func (w *reply) Write(p []byte) (int, error) {
 		}
 		return w.chunks.Write(p)
 	}
-	if w.written += int64(len(p)); w.written > w.length {
+	if int64(len(p)) > w.length-w.written {
 		return 0, http.ErrContentLength
 	}
+	w.written += int64(len(p))
 	return w.conn.writer.Write(p)
 }
 
@@ -111,7 +130,7 @@ func (w *reply) Flush() { _ = w.FlushError() }
 
 // FlushError is Flush for [net/http.ResponseController].
 func (w *reply) FlushError() error {
-	w.WriteHeader(http.StatusOK)
+	w.begin(-1)
 	return w.conn.writer.Flush()
 }
 
@@ -123,10 +142,7 @@ func (w *reply) SetWriteDeadline(at time.Time) error { return w.conn.writes.set(
 
 // finish sends the rest. An error means that the connection is of no more use.
 func (w *reply) finish() error {
-	if w.status == 0 {
-		w.header.Set("Content-Length", "0")
-		w.WriteHeader(http.StatusOK)
-	}
+	w.begin(0)
 	if w.chunks != nil {
 		_ = w.chunks.Close() // its error stays in the buffer
 		_, _ = w.conn.writer.WriteString("\r\n")
@@ -140,21 +156,21 @@ func (w *reply) finish() error {
 	return nil
 }
 
-// clock is the Date header of one second.
-type clock struct {
+// dates keeps the Date header of the present second.
+type dates struct{ kept atomic.Pointer[date] }
+
+type date struct {
 	second int64
 	text   string
 }
 
-var dates atomic.Pointer[clock]
-
-// date is the present second as a Date header has it.
-func date() string {
+// now is the present second as a Date header has it.
+func (d *dates) now() string {
 	now := time.Now()
-	if c := dates.Load(); c != nil && c.second == now.Unix() {
-		return c.text
+	if kept := d.kept.Load(); kept != nil && kept.second == now.Unix() {
+		return kept.text
 	}
-	c := &clock{now.Unix(), now.UTC().Format(http.TimeFormat)}
-	dates.Store(c)
-	return c.text
+	made := &date{now.Unix(), now.UTC().Format(http.TimeFormat)}
+	d.kept.Store(made)
+	return made.text
 }

@@ -1,0 +1,4 @@
+package door
+
+// LookEvery is the grain of deadlines.
+const LookEvery = lookEvery
