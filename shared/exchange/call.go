@@ -10,18 +10,21 @@ import (
 	"mcprelay/shared/wire"
 )
 
-// ErrUndescribed says that the server is modern and that the tool's
-// description was not looked up ([Request.Described]): the agent's request was
+// ErrUndescribed says that the server is modern and that the description of the
+// tool that is to be run was not looked up ([Request.Described]): the agent's request was
 // not executed, and may be asked again; with [Request.Once] where the facts
 // count a POST of it, which was refused for its version.
 var ErrUndescribed = errors.New("the tool's description is needed and was not looked up")
 
-// Call asks the server to run r.Tool. Its error is a [*call.Refusal] or
-// [ErrUndescribed]; the reply's Facts are filled either way.
+// Call asks the server to run r.Tool, to read r.Resource, for r.Prompt, or for
+// the completion of an argument of r.Prompt or r.Resource, whichever r.Operation
+// says. Its error is a [*call.Refusal] or, of a tool, [ErrUndescribed]; the
+// reply's Facts are filled either way. What the server answers is the reply,
+// errors among it, and so are results that are not complete.
 func (x *Exchange) Call(ctx context.Context, r Request) (Reply, error) {
 	var reply Reply
-	m := message{method: methodCall, name: r.Tool, arguments: r.Arguments, params: r.Params, meta: r.Meta}
-	if r.Operation != call.OperationToolsCall || r.Tool == "" {
+	m := message{method: string(r.Operation), ask: r.ask(), params: r.Params, meta: r.Meta, capabilities: r.Capabilities}
+	if !m.ask.Complete() {
 		return reply, call.Refuse(call.Internal, "a call of operation %q", r.Operation)
 	}
 	r.facts = &reply.Facts
@@ -107,8 +110,11 @@ var errLacking = errors.New("the server announced no such list")
 // was opened as s says.
 func unaskable(r *Request, m *message, s session.State) *call.Refusal {
 	switch {
-	case m.method == methodCall && s.Era == session.Modern && !r.Described:
+	case m.ask.Operation == call.OperationToolsCall && s.Era == session.Modern && !r.Described:
 		return &call.Refusal{Reason: call.Internal, Impact: call.ImpactNone, Err: ErrUndescribed}
+	case m.ask.Answers() && s.Era != session.Modern:
+		// It would run what the agent may have declined.
+		return call.Refuse(call.StateRefused, "the server speaks %s and has asked for nothing", s.Version)
 	case m.list != "" && s.Offers.Lacks(m.list):
 		return &call.Refusal{Reason: call.ListFailed, Impact: call.ImpactNone, Err: errLacking}
 	}

@@ -78,7 +78,8 @@ func (x *Exchange) initialized(ctx context.Context, r *Request, a *answer) (sess
 		x.end(ctx, r, s)
 		return s, &call.Refusal{Reason: call.NoCommonVersion, Detail: "initialize: another protocolVersion", Quote: clip([]byte(version))}
 	}
-	s.Version, s.Offers = version, offers(a.reply.Result)
+	s.Version = version
+	s.Offers, s.Instructions = wire.Opening(a.reply.Result)
 	refusal := x.notify(ctx, r, s)
 	if refusal != nil {
 		x.end(ctx, r, s)

@@ -2,13 +2,14 @@ package exchange
 
 import (
 	"sync"
+	"unique"
 
 	"mcprelay/shared/session"
 )
 
 // maxRemembered bounds the states of each of the memory's two halves: a
 // process of the relay talks to some hundreds of servers for some hundreds of
-// callers, and a state has about 300 bytes.
+// callers, and a state has about 300 bytes besides what its server shares.
 const maxRemembered = 4096
 
 // memory keeps states in the process, so that a warm call reads nothing from
@@ -53,5 +54,6 @@ func (m *memory) put(key session.Key, s session.State) {
 	if m.newer == nil || len(m.newer) >= maxRemembered {
 		m.older, m.newer = m.newer, make(map[session.Key]session.State)
 	}
+	s.Instructions = unique.Make(s.Instructions).Value() // all sessions of a server have the same
 	m.newer[key] = s
 }

@@ -15,26 +15,25 @@ const (
 	methodInitialize  = "initialize"
 	methodInitialized = "notifications/initialized"
 	methodCancelled   = "notifications/cancelled"
-	methodCall        = "tools/call"
 )
 
 // message is one HTTP request to a server, before it is bytes.
 type message struct {
 	verb   string // POST, or DELETE to end a session
 	method string // of JSON-RPC
-	name   string // params.name, which a modern server wants in a header too
 	id     wire.ID
 	state  session.State // whom it is spoken to
 	agents bool          // it carries the agent's request, so it is counted
 
-	arguments json.RawMessage // of tools/call
-	params    []wire.Param    // of arguments, which a modern server wants in headers too
-	meta      json.RawMessage // the agent's
-	trace     string          // for _meta.traceparent, well formed or empty
-	list      call.List       // that it reads, empty for other messages
-	cursor    json.RawMessage // of a list: a JSON string, nil for the first page
-	about     wire.ID         // of notifications/cancelled
-	reason    string          // of notifications/cancelled
+	ask          wire.Ask        // the agent's request, but for _meta; zero for lists and the relay's own
+	params       []wire.Param    // of its arguments, which a modern server wants in headers too
+	meta         json.RawMessage // the agent's
+	capabilities json.RawMessage // what a modern server may ask the agent for, nil for nothing
+	trace        string          // for _meta.traceparent, well formed or empty
+	list         call.List       // that it reads, empty for other messages
+	cursor       json.RawMessage // of a list: a JSON string, nil for the first page
+	about        wire.ID         // of notifications/cancelled
+	reason       string          // of notifications/cancelled
 }
 
 // scratch is what one POST is built in. It is reused, so nothing that outlives
@@ -65,8 +64,8 @@ func (x *Exchange) giveBack(s *scratch) {
 	}
 }
 
-// appendBody appends the JSON-RPC message. Arguments, cursor and the agent's
-// _meta are appended as the bytes they came as.
+// appendBody appends the JSON-RPC message. What is raw in it, as arguments and
+// the agent's _meta are, is appended as the bytes it came as.
 func (x *Exchange) appendBody(dst []byte, m *message) ([]byte, *call.Refusal) {
 	dst = append(dst, `{"jsonrpc":"2.0",`...)
 	if !m.id.IsZero() {
@@ -104,18 +103,14 @@ func (x *Exchange) appendParams(dst []byte, m *message) ([]byte, error) {
 		dst = append(dst, m.state.Version...)
 		dst = append(dst, `","capabilities":{},"clientInfo":`...)
 		return append(dst, x.client...), nil
-	case methodCall:
-		dst = append(dst, `,"name":`...)
-		dst = wire.AppendString(dst, m.name)
-		if m.arguments != nil {
-			dst = append(dst, `,"arguments":`...)
-			dst = append(dst, m.arguments...)
-		}
 	case methodCancelled:
 		dst = append(dst, `,"requestId":`...)
 		dst = append(dst, m.about.Raw()...)
 		dst = append(dst, `,"reason":`...)
 		return wire.AppendString(dst, m.reason), nil
+	}
+	if m.ask.Operation != "" {
+		dst = m.ask.Append(dst, m.state.Era == session.Modern)
 	}
 	if m.cursor != nil {
 		dst = append(dst, `,"cursor":`...)

@@ -26,7 +26,9 @@ func appendMeta(dst []byte, m *message, client json.RawMessage) ([]byte, error) 
 	if s.Era == session.Modern {
 		dst = append(dst, `"`+wire.MetaProtocolVersion+`":"`...)
 		dst = append(dst, s.Version...)
-		dst = append(dst, `","`+wire.MetaClientCapabilities+`":{},"`+wire.MetaClientInfo+`":`...)
+		dst = append(dst, `","`+wire.MetaClientCapabilities+`":`...)
+		dst = append(dst, m.offered()...)
+		dst = append(dst, `,"`+wire.MetaClientInfo+`":`...)
 		dst = append(dst, client...)
 	}
 	for rest := []byte(m.meta); len(rest) > 0; {
@@ -58,6 +60,14 @@ func appendMeta(dst []byte, m *message, client json.RawMessage) ([]byte, error) 
 		return dst[:start], nil
 	}
 	return append(dst, '}'), nil
+}
+
+// offered is what the server may ask the agent for.
+func (m *message) offered() json.RawMessage {
+	if m.capabilities == nil {
+		return json.RawMessage(`{}`)
+	}
+	return m.capabilities
 }
 
 // unescaped is what a JSON string says; one that says nothing says

@@ -41,7 +41,7 @@ func (x *Exchange) open(ctx context.Context, r *Request, lost session.State) (se
 // opened notes how the server was opened. That a later page of a list found the
 // session open does not hide how it came to be.
 func (f *Facts) opened(s session.State, how string) {
-	f.Era, f.Version = s.Era, s.Version
+	f.Era, f.Version, f.Offers, f.Instructions = s.Era, s.Version, s.Offers, s.Instructions
 	if s.SessionID == "" {
 		how = SessionNone
 	}

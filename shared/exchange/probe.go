@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -37,7 +36,9 @@ func (x *Exchange) probe(ctx context.Context, r *Request) (session.State, *call.
 		case found.era == session.Modern && found.version != version:
 			version = found.version
 		case found.era == session.Modern:
-			return x.judge(ctx, r, session.State{Era: session.Modern, Version: version, Offers: offers(a.reply.Result)}), nil
+			s := session.State{Era: session.Modern, Version: version}
+			s.Offers, s.Instructions = wire.Opening(a.reply.Result)
+			return x.judge(ctx, r, s), nil
 		default:
 			return session.State{Era: session.Legacy}, nil
 		}
@@ -104,24 +105,6 @@ func choose(versions []string, refused string) finding {
 		return finding{era: session.Modern, version: version}
 	}
 	return finding{era: session.Legacy, version: version}
-}
-
-// offers reads the capabilities of a result that opens a server, be it of
-// initialize or of server/discover.
-func offers(result json.RawMessage) call.Offers {
-	capabilities, ok := wire.Member(result, "capabilities")
-	if !ok || len(capabilities) == 0 || capabilities[0] != '{' {
-		return 0
-	}
-	all := call.Announced
-	for name, offer := range map[string]call.Offers{
-		"tools": call.OffersTools, "resources": call.OffersResources, "prompts": call.OffersPrompts,
-	} {
-		if value, ok := wire.Member(capabilities, name); ok && string(value) != "null" {
-			all |= offer
-		}
-	}
-	return all
 }
 
 // failure is the refusal where a method of the handshake was not answered with

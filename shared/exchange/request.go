@@ -40,7 +40,8 @@ type Request struct {
 	Capabilities json.RawMessage
 	// InputResponses is what the agent answers to what a modern server asked for,
 	// an object, and RequestState the server's own state of it, a JSON string;
-	// nil for none. A server of 2025-11-25 or older gets neither.
+	// nil for none. With either, a server of 2025-11-25 or older is not asked: it
+	// would run what the agent may have declined.
 	InputResponses json.RawMessage
 	RequestState   json.RawMessage
 	// Described says that the tool's description was looked up, and Params what
@@ -68,6 +69,22 @@ type Request struct {
 
 	facts *Facts // of the call, filled as it goes
 	offer string // the legacy version to open with; the newest where empty
+}
+
+// ask is what the server is asked. Only the operation's own fields count.
+func (r *Request) ask() wire.Ask {
+	a := wire.Ask{Operation: r.Operation, InputResponses: r.InputResponses, RequestState: r.RequestState}
+	switch r.Operation {
+	case call.OperationToolsCall:
+		a.Name, a.Arguments = r.Tool, r.Arguments
+	case call.OperationPromptsGet:
+		a.Name, a.Arguments = r.Prompt, r.Arguments
+	case call.OperationResourcesRead:
+		a.URI = r.Resource
+	case call.OperationComplete:
+		a.Name, a.URI, a.Argument, a.Context = r.Prompt, r.Resource, r.Argument, r.Context
+	}
+	return a
 }
 
 // ready fills what was left to its default.

@@ -54,7 +54,10 @@ func (x *Exchange) verdict(ctx context.Context, r *Request) session.State {
 // judge keeps a verdict that this call found, and gives the one that holds.
 func (x *Exchange) judge(ctx context.Context, r *Request, s session.State) session.State {
 	now := x.now()
-	s = session.State{Era: s.Era, Version: s.Version, Offers: s.Offers, Opened: now, Expires: now.Add(session.VerdictLifetime)}
+	s = session.State{
+		Era: s.Era, Version: s.Version, Offers: s.Offers, Instructions: s.Instructions,
+		Opened: now, Expires: now.Add(session.VerdictLifetime),
+	}
 	if stale := x.memory.get(r.Origin); stale.Live(now) {
 		s.Ver = stale.Ver // what has expired may be gone from the store
 	}

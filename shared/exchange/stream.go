@@ -10,12 +10,9 @@ import (
 // maxEvents bounds the events of one stream (SECURITY 5.3, row 32).
 const maxEvents = 10_000
 
-// methodProgress is the one notification that is handed on.
-const methodProgress = "notifications/progress"
-
 // readStream reads events up to the response to m. What else a server sends is
 // counted: its requests are never answered, its notifications are dropped but
-// for progress, responses to others are ignored.
+// for those about the agent's request, responses to others are ignored.
 func readStream(body io.Reader, r *Request, m *message, a *answer) error {
 	events := wire.NewEventReader(body, wire.EventLimits{Bytes: r.Limits.ResultBytes, Events: maxEvents})
 	for {
@@ -41,19 +38,19 @@ func readStream(body io.Reader, r *Request, m *message, a *answer) error {
 		case a.take(reply, m):
 			return nil
 		case reply.Method != "":
-			count(reply, r)
+			count(&reply, r, m)
 		}
 	}
 }
 
 // count takes note of what is no response.
-func count(reply wire.Reply, r *Request) {
+func count(reply *wire.Reply, r *Request, m *message) {
 	if !reply.ID.IsZero() {
 		r.facts.ServerRequests++
 		return
 	}
 	r.facts.Notifications++
-	if reply.Method == methodProgress && r.Notify != nil {
+	if r.Notify != nil && m.agents && reply.Concerns(m.meta) {
 		r.Notify(reply.Method, reply.Params)
 	}
 }

@@ -118,6 +118,7 @@ func TestStreamCountsWhatItDoesNotAnswer(t *testing.T) {
 			event(`{"jsonrpc":"2.0","id":ID,"result":{}}`))))
 	var progress []string
 	r := request(t, p.url)
+	r.Meta = json.RawMessage(`{"progressToken":"t"}`)
 	r.Notify = func(_ string, params json.RawMessage) { progress = append(progress, string(params)) }
 	reply, err := process(t, nil).Call(t.Context(), r)
 	if err != nil {

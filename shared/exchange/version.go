@@ -73,8 +73,8 @@ func (x *Exchange) turn(ctx context.Context, r *Request, s session.State, found 
 	if found.refusal != nil {
 		return s, opening(found.refusal)
 	}
-	x.verdict(ctx, r) // the stale one, for this to be stored over it
-	now := x.judge(ctx, r, session.State{Era: found.era, Version: found.version})
+	stale := x.verdict(ctx, r) // for this to be stored over it
+	now := x.judge(ctx, r, session.State{Era: found.era, Version: found.version, Instructions: stale.Instructions})
 	if found.era == session.Modern {
 		stale := x.memory.get(r.Session)
 		now.Ver = stale.Ver

@@ -58,8 +58,8 @@ func (x *Exchange) appendProtocol(out []byte, refusal *call.Refusal, m *message)
 	out, refusal = appendHeader(out, refusal, "MCP-Protocol-Version", m.state.Version)
 	if m.state.Era == session.Modern {
 		out, refusal = appendHeader(out, refusal, "Mcp-Method", m.method)
-		if m.name != "" {
-			out, refusal = appendHeader(out, refusal, "Mcp-Name", wire.EncodeName(m.name))
+		if name := m.ask.Mirrored(); name != "" {
+			out, refusal = appendHeader(out, refusal, "Mcp-Name", wire.EncodeName(name))
 		}
 		return appendMirrored(out, refusal, m)
 	}
@@ -73,7 +73,7 @@ func (x *Exchange) appendProtocol(out []byte, refusal *call.Refusal, m *message)
 // headers, from the arguments that are sent.
 func appendMirrored(out []byte, refusal *call.Refusal, m *message) ([]byte, *call.Refusal) {
 	for _, p := range m.params {
-		value, ok, err := p.Value(m.arguments)
+		value, ok, err := p.Value(m.ask.Arguments)
 		if err != nil && refusal == nil {
 			refusal = &call.Refusal{Reason: call.BadParams, Impact: call.ImpactNone, Detail: err.Error(), Err: err}
 		}

@@ -58,7 +58,8 @@ type State struct {
 	Expires   time.Time   `json:"expires,omitzero"`
 	Owner     Owner       `json:"owner,omitzero"`   // of a session: who opened it and why
 	Offers    call.Offers `json:"offers,omitempty"` // what the server said that it has
-	// Instructions is what the server wants a model to know, plain and bounded.
+	// Instructions is what the server wants a model to know, plain and bounded. It
+	// is in sessions too, which may outlive the verdict.
 	Instructions string `json:"instructions,omitempty"`
 	Tries        int    `json:"tries,omitempty"` // how often closing it at the server failed
 	// Ver counts the saves of this key, for compare-and-swap: a save succeeds

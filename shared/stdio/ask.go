@@ -183,10 +183,7 @@ func (x *conversation) count(reply *wire.Reply) {
 		return
 	}
 	x.f.Notifications++
-	if reply.Method != methodProgress || x.r.Notify == nil || !x.m.agents {
-		return
-	}
-	if token, ok := wire.Member(x.m.meta, metaProgressToken); ok && sameToken(reply.Params, token) {
+	if x.r.Notify != nil && x.m.agents && reply.Concerns(x.m.meta) {
 		x.r.Notify(reply.Method, reply.Params)
 	}
 }

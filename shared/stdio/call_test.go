@@ -12,6 +12,7 @@ import (
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/stdio"
+	"mcprelay/shared/wire"
 )
 
 func TestArgumentsAndResultsTravelAsTheBytesTheyCameAs(t *testing.T) {
@@ -46,7 +47,7 @@ func TestAChildIsStartedOnceAndReused(t *testing.T) {
 	p := newPool(t, nil)
 	r := ask(scripted(script{Era: "legacy"}), "echo")
 	first, second := result(t, p, r), result(t, p, r)
-	want := stdio.Facts{Era: stdio.Legacy, Version: "2025-11-25", Session: stdio.SessionNew, Requests: 1, PID: first.Facts.PID}
+	want := stdio.Facts{Era: stdio.Legacy, Version: "2025-11-25", Offers: call.Announced | call.OffersTools, Session: stdio.SessionNew, Requests: 1, PID: first.Facts.PID}
 	if diff := cmp.Diff(want, first.Facts, cmpopts.IgnoreFields(stdio.Facts{}, "BytesIn", "BytesOut")); diff != "" {
 		t.Errorf("the first call's facts (-want +got):\n%s", diff)
 	}
@@ -118,7 +119,7 @@ func TestWhatTheServerSaysOfItsResultIsPassedOn(t *testing.T) {
 	}
 }
 
-func TestProgressOfThisRequestReachesTheSink(t *testing.T) {
+func TestNotificationsAboutThisRequestReachTheSink(t *testing.T) {
 	p := newPool(t, nil)
 	r := ask(scripted(script{}), "raw")
 	r.Meta = json.RawMessage(`{"progressToken":"7"}`)
@@ -128,15 +129,24 @@ func TestProgressOfThisRequestReachesTheSink(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"notifications/message","params":{"progressToken":"7"}}`,
 		`{"jsonrpc":"2.0","id":$ID,"result":{}}`,
 	}})
-	var got []string
-	r.Notify = func(_ string, params json.RawMessage) { got = append(got, string(params)) }
+	var got, methods []string
+	r.Notify = func(method string, params json.RawMessage) {
+		got, methods = append(got, string(params)), append(methods, method)
+	}
 	reply := result(t, p, r)
-	want := []string{`{"progressToken":"7","progress":1}`, `{"progressToken":7,"progress":3}`}
+	want := []string{`{"progressToken":"7","progress":1}`, `{"progressToken":7,"progress":3}`, `{"progressToken":"7"}`}
 	if diff := cmp.Diff(want, got); diff != "" || reply.Facts.Notifications != 4 {
-		t.Errorf("%d notifications, progress (-want +got):\n%s", reply.Facts.Notifications, diff)
+		t.Errorf("%d notifications, handed on (-want +got):\n%s", reply.Facts.Notifications, diff)
+	}
+	if diff := cmp.Diff([]string{wire.NoticeProgress, wire.NoticeProgress, wire.NoticeLog}, methods); diff != "" {
+		t.Errorf("methods (-want +got):\n%s", diff)
 	}
 	r.Meta = nil
-	r.Notify = func(string, json.RawMessage) { t.Error("progress that nobody asked for") }
+	r.Notify = func(method string, _ json.RawMessage) {
+		if method != wire.NoticeLog {
+			t.Error("progress that nobody asked for")
+		}
+	}
 	result(t, p, r)
 }
 

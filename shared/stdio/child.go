@@ -26,7 +26,8 @@ type child struct {
 	client json.RawMessage
 
 	era, version string
-	capabilities json.RawMessage
+	offers       call.Offers
+	instructions string
 	ids          int64
 	probe        wire.ID     // of the last server/discover of the handshake
 	late         *wire.Reply // what was said to it after the relay had turned to initialize

@@ -10,22 +10,21 @@ import (
 
 // kind is how a server speaks of one of its lists.
 type kind struct {
-	method     string
-	member     string // of the result
-	capability string // without which it has no such list
+	method string
+	member string // of the result
 }
 
 // kindOf is the kind of a list; false for a word that names none.
 func kindOf(list call.List) (kind, bool) {
 	switch list {
 	case call.ListTools, "":
-		return kind{"tools/list", "tools", "tools"}, true
+		return kind{"tools/list", "tools"}, true
 	case call.ListResources:
-		return kind{"resources/list", "resources", "resources"}, true
+		return kind{"resources/list", "resources"}, true
 	case call.ListTemplates:
-		return kind{"resources/templates/list", "resourceTemplates", "resources"}, true
+		return kind{"resources/templates/list", "resourceTemplates"}, true
 	case call.ListPrompts:
-		return kind{"prompts/list", "prompts", "prompts"}, true
+		return kind{"prompts/list", "prompts"}, true
 	}
 	return kind{}, false
 }
@@ -55,7 +54,7 @@ func (p *Pool) List(ctx context.Context, r Request) (Reply, error) {
 
 // pages reads a list to its end.
 func (c *child) pages(ctx context.Context, r *Request, f *Facts, k kind) ([]json.RawMessage, *failure) {
-	if _, has := wire.Member(c.capabilities, k.capability); !has && c.capabilities != nil {
+	if c.offers.Lacks(r.List) {
 		return nil, nil
 	}
 	var items, cursors []json.RawMessage

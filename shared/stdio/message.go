@@ -14,11 +14,7 @@ const (
 	methodInitialized = "notifications/initialized"
 	methodCancelled   = "notifications/cancelled"
 	methodPing        = "ping"
-	methodCall        = "tools/call"
 )
-
-// methodProgress is the one notification of a server's that is handed on.
-const methodProgress = "notifications/progress"
 
 // message is one line to a server, before it is bytes.
 type message struct {
@@ -27,16 +23,16 @@ type message struct {
 	also   wire.ID // another id that is as good an answer
 	agents bool    // it carries the agent's request, so it is counted
 
-	name        string          // params.name of tools/call
-	arguments   json.RawMessage // of tools/call
-	cursor      json.RawMessage // of a list: a JSON string, nil for the first page
-	meta        json.RawMessage // the agent's
-	traceparent string
-	params      json.RawMessage // where set, all of the params
+	ask          wire.Ask        // the agent's request, but for _meta; zero for lists and the relay's own
+	cursor       json.RawMessage // of a list: a JSON string, nil for the first page
+	meta         json.RawMessage // the agent's
+	capabilities json.RawMessage // what a modern server may ask the agent for, nil for nothing
+	traceparent  string
+	params       json.RawMessage // where set, all of the params
 }
 
-// compose builds the line. Arguments, cursor and the agent's _meta are the
-// bytes they came as, but for line ends between tokens: a line has one line
+// compose builds the line. What is raw in it, as arguments and the agent's _meta
+// are, is the bytes it came as, but for line ends between tokens: a line has one line
 // end (MCP 2026-07-28, basic/transports/stdio), and a JSON string none.
 func (c *child) compose(m *message) ([]byte, *call.Refusal) {
 	params := m.params
@@ -61,15 +57,14 @@ func (c *child) params(m *message) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	dst := make([]byte, 0, len(m.arguments)+len(meta)+len(m.name)+64)
-	if m.method == methodCall {
-		dst = append(dst, `,"name":`...)
-		dst = wire.AppendString(dst, m.name)
+	dst := make([]byte, 0, len(m.ask.Arguments)+len(meta)+128)
+	if m.ask.Operation != "" {
+		dst = m.ask.Append(dst, c.era == Modern)
 	}
 	for _, member := range []struct {
 		name  string
 		value json.RawMessage
-	}{{"arguments", m.arguments}, {"cursor", m.cursor}, {"_meta", meta}} {
+	}{{"cursor", m.cursor}, {"_meta", meta}} {
 		if member.value != nil {
 			dst = append(dst, `,"`+member.name+`":`...)
 			dst = append(dst, member.value...)

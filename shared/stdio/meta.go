@@ -8,11 +8,8 @@ import (
 	"mcprelay/shared/wire"
 )
 
-// What _meta may hold besides the names in wire.
-const (
-	metaProgressToken = "progressToken"
-	metaTraceparent   = "traceparent"
-)
+// metaTraceparent is what _meta may hold besides the names in wire.
+const metaTraceparent = "traceparent"
 
 // meta is the _meta of a message to c: the agent's members as they came, but
 // for those that speak of the client, which are the relay's own to say. For a
@@ -40,9 +37,13 @@ func (c *child) meta(m *message) (json.RawMessage, error) {
 		}
 		return meta, nil
 	}
+	capabilities := `{}`
+	if m.capabilities != nil {
+		capabilities = string(m.capabilities)
+	}
 	for _, member := range [][2]string{
 		{wire.MetaProtocolVersion, strconv.Quote(c.version)},
-		{wire.MetaClientCapabilities, `{}`},
+		{wire.MetaClientCapabilities, capabilities},
 		{wire.MetaClientInfo, string(c.client)},
 	} {
 		if meta, err = wire.SetMember(meta, member[0], json.RawMessage(member[1])); err != nil {
@@ -56,11 +57,4 @@ func (c *child) meta(m *message) (json.RawMessage, error) {
 func hollow(object json.RawMessage) bool {
 	inner := bytes.Trim(object, " \t\r\n{")
 	return string(inner) == "}"
-}
-
-// sameToken reports whether params of a notifications/progress are about the
-// request whose _meta holds token: a server may send a number back as a string.
-func sameToken(params, token json.RawMessage) bool {
-	given, ok := wire.Member(params, metaProgressToken)
-	return ok && token != nil && bytes.Equal(bytes.Trim(given, `"`), bytes.Trim(token, `"`))
 }

@@ -1,7 +1,6 @@
 package stdio
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -66,9 +65,7 @@ func (h *handshake) open(ctx context.Context, unprobed bool) *failure {
 // agree notes what was found out.
 func (h *handshake) agree(era, version string, result json.RawMessage) {
 	h.c.era, h.c.version = era, version
-	if h.c.capabilities, _ = wire.Member(result, "capabilities"); !bytes.HasPrefix(h.c.capabilities, []byte("{")) {
-		h.c.capabilities = nil // it did not say
-	}
+	h.c.offers, h.c.instructions = wire.Opening(result)
 }
 
 // discover asks for the child's era and leaves it unset where it is no modern

@@ -102,7 +102,8 @@ type Request struct {
 	Capabilities json.RawMessage
 	// InputResponses is what the agent answers to what a modern server asked for,
 	// an object, and RequestState the server's own state of it, a JSON string;
-	// nil for none. A legacy server gets neither.
+	// nil for none. With either, a legacy server is not asked: it would run what
+	// the agent may have declined.
 	InputResponses json.RawMessage
 	RequestState   json.RawMessage
 	Pages          int // of a list; 10
@@ -120,6 +121,22 @@ type Request struct {
 	// come to it and is not shown. It is kept for the life of a child that this
 	// request starts. Without it lines are counted and never shown.
 	Mask func(line string) string
+}
+
+// ask is what the server is asked. Only the operation's own fields count.
+func (r *Request) ask() wire.Ask {
+	a := wire.Ask{Operation: r.Operation, InputResponses: r.InputResponses, RequestState: r.RequestState}
+	switch r.Operation {
+	case call.OperationToolsCall:
+		a.Name, a.Arguments = r.Tool, r.Arguments
+	case call.OperationPromptsGet:
+		a.Name, a.Arguments = r.Prompt, r.Arguments
+	case call.OperationResourcesRead:
+		a.URI = r.Resource
+	case call.OperationComplete:
+		a.Name, a.URI, a.Argument, a.Context = r.Prompt, r.Resource, r.Argument, r.Context
+	}
+	return a
 }
 
 // Reply is the server's answer: of a call, exactly one of Result and Error is

@@ -22,7 +22,7 @@ func (p *Pool) start(ctx context.Context, s *slot, r *Request, f *Facts) (*child
 		h := handshake{c: c, r: r, f: f}
 		if failed = p.shake(ctx, s, &h); failed == nil {
 			p.opened(s)
-			f.Era, f.Version = c.era, c.version
+			f.agreed(c)
 			return c, nil
 		}
 		p.giveUp(ctx, s, c, r)

@@ -81,17 +81,20 @@ func New(c Config) *Pool {
 	return p
 }
 
-// Call asks the server to run r.Tool. Its error is a [*call.Refusal]; the
-// reply's Facts are filled either way.
+// Call asks the server to run r.Tool, to read r.Resource, for r.Prompt, or for
+// the completion of an argument of r.Prompt or r.Resource, whichever r.Operation
+// says. Its error is a [*call.Refusal]; the reply's Facts are filled either way.
+// What the server answers is the reply, errors among it, and so are results that
+// are not complete.
 func (p *Pool) Call(ctx context.Context, r Request) (Reply, error) {
 	var reply Reply
-	if r.Key == "" || r.Tool == "" || r.Operation != call.OperationToolsCall {
+	m := message{method: string(r.Operation), ask: r.ask(), meta: r.Meta, capabilities: r.Capabilities, traceparent: r.Traceparent}
+	if r.Key == "" || !m.ask.Complete() {
 		return reply, call.Refuse(call.Internal, "a call of operation %q", r.Operation)
 	}
 	r.Spec = r.Spec.withDefaults()
 	var got wire.Reply
 	refusal := p.use(ctx, &r, &reply.Facts, func(ctx context.Context, c *child) (failed *failure) {
-		m := message{method: methodCall, name: r.Tool, arguments: r.Arguments, meta: r.Meta, traceparent: r.Traceparent}
 		got, failed = c.put(ctx, &r, &reply.Facts, &m)
 		return failed
 	})

@@ -79,7 +79,13 @@ func (c *child) departed(ctx context.Context) *call.Refusal {
 
 // reached notes the child that a call came by.
 func (f *Facts) reached(c *child, how string) {
-	f.Session, f.PID, f.Era, f.Version = how, c.pid, c.era, c.version
+	f.Session, f.PID = how, c.pid
+	f.agreed(c)
+}
+
+// agreed notes what the handshake with a child came to.
+func (f *Facts) agreed(c *child) {
+	f.Era, f.Version, f.Offers, f.Instructions = c.era, c.version, c.offers, c.instructions
 }
 
 // settle waits for a child to get back from a request that was cancelled: it
@@ -102,6 +108,9 @@ func (p *Pool) settle(s *slot, c *child, pending wire.ID) {
 // put is the agent's request, and once more only where the server said that it
 // did not execute it because of its version.
 func (c *child) put(ctx context.Context, r *Request, f *Facts, m *message) (wire.Reply, *failure) {
+	if failed := c.unasked(m); failed != nil {
+		return wire.Reply{}, failed
+	}
 	m.agents, m.id = true, c.nextID()
 	reply, failed := c.ask(ctx, r, f, m)
 	if failed != nil {
@@ -114,6 +123,9 @@ func (c *child) put(ctx context.Context, r *Request, f *Facts, m *message) (wire
 	if failed = c.turn(ctx, r, f, found); failed != nil {
 		return wire.Reply{}, failed
 	}
+	if failed = c.unasked(m); failed != nil {
+		return wire.Reply{}, failed
+	}
 	m.id = c.nextID()
 	if reply, failed = c.ask(ctx, r, f, m); failed != nil {
 		return reply, failed
@@ -122,6 +134,15 @@ func (c *child) put(ctx context.Context, r *Request, f *Facts, m *message) (wire
 		return wire.Reply{}, fail(&call.Refusal{Reason: call.NoCommonVersion, Impact: call.ImpactNone, Detail: "the server refuses a version that it names"})
 	}
 	return reply, nil
+}
+
+// unasked is the failure of an answer to what the child cannot have asked for: a
+// legacy server would run what the agent may have declined.
+func (c *child) unasked(m *message) *failure {
+	if c.era == Modern || !m.ask.Answers() {
+		return nil
+	}
+	return fail(call.Refuse(call.StateRefused, "the server speaks %s and has asked for nothing", c.version))
 }
 
 // turn changes to the version that was found when the server refused the one
@@ -142,6 +163,6 @@ func (c *child) turn(ctx context.Context, r *Request, f *Facts, found finding) *
 			return failed
 		}
 	}
-	f.Era, f.Version = c.era, c.version
+	f.agreed(c)
 	return nil
 }
