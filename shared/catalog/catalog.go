@@ -26,9 +26,9 @@ type Tool struct {
 
 // Skip reports a descriptor that was left out, and why.
 type Skip struct {
-	List   call.List // which list it is of
-	Name   string    // empty where it has none that could be shown
-	Reason string    // holds nothing of the descriptor
+	List   call.List `json:"list"`           // which list it is of
+	Name   string    `json:"name,omitempty"` // empty where it has none that could be shown
+	Reason string    `json:"reason"`         // holds nothing of the descriptor
 }
 
 // Bounds say which descriptors are usable.
@@ -46,7 +46,7 @@ func Tools(raw []json.RawMessage, bounds Bounds) ([]Tool, []Skip) {
 	kept, skips := read(raw, bounds, kind{list: call.ListTools, name: "name", check: bounds.named, rest: checkTool})
 	tools := make([]Tool, len(kept))
 	for i, item := range kept {
-		tools[i] = Tool{Name: item.Name, Raw: item.Raw}
+		tools[i] = Tool{Name: item.Name, Raw: item.Raw, Digest: Digest(item.Raw)}
 	}
 	return tools, skips
 }

@@ -8,34 +8,30 @@ import (
 	"mcprelay/shared/call"
 )
 
-const (
-	// Fresh is how long a catalog is used before it is read again. After that
-	// it is used while one acquisition replaces it.
-	Fresh = 5 * time.Minute
-	// Lifetime is how long a stored catalog is used without being read again.
-	Lifetime = 24 * time.Hour
-)
+// Lifetime is how long a stored catalog is used without being read again.
+const Lifetime = 24 * time.Hour
 
 // ErrConflict is the error of a write of a catalog that somebody else replaced.
 var ErrConflict = errors.New("the catalog was replaced by somebody else")
 
 // Catalog is what a store keeps of a server: what it said of itself, its four
 // lists, and which descriptions of its tools were approved. The zero Catalog
-// says that nothing is kept.
+// says that nothing is kept. Its JSON form has no descriptors, which are kept
+// one by one (see [Catalog.Entries]), and no pins.
 type Catalog struct {
-	Origin       string // digest of what the registration said when it was read
-	Place        string // of where it was read: another place has other pins
-	Offers       call.Offers
-	Instructions string // of the server to models, bounded when they were read
-	Tools        []Tool
-	Resources    []Item
-	Templates    []Item
-	Prompts      []Item
-	Skips        []Skip            // of all four lists
-	Pins         map[string]string // tool -> the digest that was approved
-	Acquired     time.Time         // when the tools were read
-	Listed       time.Time         // when all four lists were; zero: tools only
-	Version      int64             // of the store; 0 where it is not stored
+	Origin       string            `json:"origin,omitempty"` // digest of what the registration said when it was read
+	Place        string            `json:"place,omitempty"`  // of where it was read: another place has other pins
+	Offers       call.Offers       `json:"offers,omitempty"`
+	Instructions string            `json:"instructions,omitempty"` // of the server to models, bounded when they were read
+	Tools        []Tool            `json:"-"`
+	Resources    []Item            `json:"-"`
+	Templates    []Item            `json:"-"`
+	Prompts      []Item            `json:"-"`
+	Skips        []Skip            `json:"skips,omitempty"`   // of all four lists
+	Pins         map[string]string `json:"-"`                 // tool -> the digest that was approved
+	Acquired     time.Time         `json:"acquired,omitzero"` // when the tools were read
+	Listed       time.Time         `json:"listed,omitzero"`   // when all four lists were; zero: tools only
+	Version      int64             `json:"-"`                 // of the store; 0 where it is not stored
 }
 
 // Tool finds a tool by the upstream's own name.

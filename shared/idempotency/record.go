@@ -32,15 +32,49 @@ const (
 	Done    State = "done"
 )
 
-// Record is what is kept under a [Key]. The zero Record is unusable.
+// Record is what is kept under a [Key]. The zero Record is unusable. Its JSON
+// form has all but the reply and the version, which stores keep beside it.
 type Record struct {
-	Digest  string    // of the request that the key was used for
-	CallID  string    // of the call that runs it, or ran it
-	State   State     // Running or Done
-	Until   time.Time // of a running call: when it counts as lost
-	Expires time.Time // when the key is forgotten
-	Reply   []byte    // of a call that is done: its outcome, at most [MaxReply]
-	Ver     int64     // counts the writes of the record; the stores set it
+	Digest  string    `json:"digest"`  // of the request that the key was used for
+	CallID  string    `json:"call_id"` // of the call that runs it, or ran it
+	State   State     `json:"state"`   // Running or Done
+	Until   time.Time `json:"until"`   // of a running call: when it counts as lost
+	Expires time.Time `json:"expires"` // when the key is forgotten
+	Reply   []byte    `json:"-"`       // of a call that is done: its outcome, at most [MaxReply]
+	Ver     int64     `json:"-"`       // 1 for a running one, 2 for one that is done; the stores set it
+}
+
+// Begun is r as it is stored when its call begins. The error says what a
+// record of a running call lacks.
+func (r Record) Begun(key Key) (Record, error) {
+	r.State, r.Reply, r.Ver = Running, nil, 1
+	return r, r.check(key)
+}
+
+// Ended is r as it is stored when its call is done, or with the zero State as
+// it is compared with what is stored; that needs the CallID only.
+func (r Record) Ended(key Key) (Record, error) {
+	r.Ver = 2
+	switch {
+	case r.State != Done && r.State != "":
+		return r, errors.New("a call does not end as one that is running")
+	case len(r.Reply) > MaxReply:
+		return r, ErrTooLarge
+	}
+	return r, r.check(key)
+}
+
+// check says what a record lacks.
+func (r Record) check(key Key) error {
+	switch {
+	case key == "" || r.CallID == "":
+		return errors.New("an idempotency record without a key or a call")
+	case r.State == "":
+		return nil
+	case r.Digest == "" || r.Until.IsZero() || r.Expires.IsZero():
+		return errors.New("an idempotency record without a digest or a time")
+	}
+	return nil
 }
 
 // The errors a caller branches on.

@@ -2,10 +2,8 @@ package dynamo
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -13,12 +11,23 @@ import (
 	"mcprelay/shared/catalog"
 )
 
-// The sort keys of a catalog. A catalog is one item a tool, all of one
-// generation, and the item that names the generation which holds.
+// The sort keys of a catalog. A catalog is one item a descriptor and one for
+// its pins, all of one generation, and the item that names the generation
+// which holds.
 const (
 	sortActive = "ACTIVE"
-	sortTool   = "V#" // and the generation, the border, and the place in the list
+	// With the generation, the border and the place. Parts of the format 0 have
+	// V#, and relays of that format take whatever has it for a tool.
+	sortPart = "W#"
 )
+
+// catalogFormat is the format of the catalogs that this relay writes and
+// reads. Those of 0 hold tools only, without the digests that pins are compared
+// with.
+const catalogFormat = 1
+
+// listPins is what the item of the pins has in the place of a list.
+const listPins = "pins"
 
 // catalogReads is how often a catalog is read that is replaced meanwhile. A
 // replacement takes longer than a read, so the second finds it whole.
@@ -27,17 +36,10 @@ const catalogReads = 4
 // errReplaced says that a catalog was never found whole.
 var errReplaced = errors.New("it was replaced again and again while it was read")
 
-// header is what is kept of a catalog beside its tools.
-type header struct {
-	Origin   string         `json:"origin,omitempty"`
-	Acquired time.Time      `json:"acquired,omitzero"`
-	Skips    []catalog.Skip `json:"skips,omitempty"`
-}
-
 // Catalog gives the stored catalog of a server, whole: the one that holds, or
 // one that another has replaced since; the zero Catalog where none is stored.
-// Of one whose tools are gone it gives the version alone, which it can be
-// replaced by.
+// Of one whose parts are gone, or which a relay stored that knew tools only, it
+// gives the version alone, which it can be replaced by.
 func (s *Store) Catalog(ctx context.Context, tenant, server string) (catalog.Catalog, error) {
 	var missing string
 	for range catalogReads {
@@ -49,10 +51,10 @@ func (s *Store) Catalog(ctx context.Context, tenant, server string) (catalog.Cat
 			return catalog.Catalog{}, nil
 		}
 		generation := active.getText(attrGeneration)
-		if generation == missing {
+		if generation == missing || active.getNumber(attrFormat) != catalogFormat {
 			return catalog.Catalog{Version: active.getNumber(attrRev)}, nil
 		}
-		c, err := s.toolsOf(ctx, tenant, server, active)
+		c, err := s.partsOf(ctx, tenant, server, active)
 		if !errors.Is(err, errReplaced) {
 			return c, err
 		}
@@ -61,18 +63,14 @@ func (s *Store) Catalog(ctx context.Context, tenant, server string) (catalog.Cat
 	return catalog.Catalog{}, fmt.Errorf("catalog of %.64q: %w", server, errReplaced)
 }
 
-// toolsOf is the catalog that an ACTIVE item names, or errReplaced where not
-// all of its tools are there.
-func (s *Store) toolsOf(ctx context.Context, tenant, server string, active item) (catalog.Catalog, error) {
+// partsOf is the catalog that an ACTIVE item names, or errReplaced where not
+// all of its parts are there.
+func (s *Store) partsOf(ctx context.Context, tenant, server string, active item) (catalog.Catalog, error) {
 	fail := func(err error) (catalog.Catalog, error) {
 		return catalog.Catalog{}, fmt.Errorf("catalog of %.64q: %w", server, err)
 	}
-	var h header
-	text, err := active.unpack()
-	if err == nil {
-		err = json.Unmarshal(text, &h)
-	}
-	if err != nil {
+	c := catalog.Catalog{}
+	if err := active.unpackJSON(&c); err != nil {
 		return fail(err)
 	}
 	items, err := s.generation(ctx, tenant, server, active.getText(attrGeneration))
@@ -82,20 +80,23 @@ func (s *Store) toolsOf(ctx context.Context, tenant, server string, active item)
 	if int64(len(items)) != active.getNumber(attrCount) {
 		return fail(errReplaced)
 	}
-	c := catalog.Catalog{Origin: h.Origin, Acquired: h.Acquired, Skips: h.Skips, Version: active.getNumber(attrRev)}
 	for _, i := range items {
-		raw, err := i.unpack()
+		if i.getText(attrList) == listPins {
+			err = i.unpackJSON(&c.Pins)
+		} else {
+			err = i.addTo(&c)
+		}
 		if err != nil {
 			return fail(err)
 		}
-		c.Tools = append(c.Tools, catalog.Tool{Name: i.getText(attrTool), Raw: raw})
 	}
+	c.Version = active.getNumber(attrRev)
 	return c, nil
 }
 
 // generation reads the items of one generation in the order of the list.
 func (s *Store) generation(ctx context.Context, tenant, server, generation string) ([]item, error) {
-	values := catalogKey(tenant, server, partition(sortTool+generation, ""))
+	values := catalogKey(tenant, server, partition(sortPart+generation, ""))
 	return s.query(ctx, &dynamodb.QueryInput{
 		TableName:                 &s.c.Registry,
 		ConsistentRead:            aws.Bool(true),

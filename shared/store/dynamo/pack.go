@@ -3,19 +3,21 @@ package dynamo
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"io"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"mcprelay/shared/call"
 	"mcprelay/shared/catalog"
 )
 
 const (
-	// MaxTools is the most tools of one catalog; the hard cap of max_tools is
-	// half of it.
-	MaxTools = 1024
+	// MaxListed is the most items of one list of a catalog; the hard cap of
+	// max_tools is half of it.
+	MaxListed = 1024
 	// MaxCatalog bounds the descriptors of one catalog, in bytes: the defaults
 	// of max_tools and max_descriptor_bytes multiplied. Reading as much takes
 	// DynamoDB 16 pages.
@@ -25,20 +27,51 @@ const (
 	maxUnpacked = 4 << 20
 )
 
-// inBounds refuses a catalog that is too large as a whole.
-func inBounds(c catalog.Catalog) error {
-	if len(c.Tools) > MaxTools {
-		return fmt.Errorf("%w: %d tools, at most %d", ErrTooLarge, len(c.Tools), MaxTools)
-	}
-	size := 0
-	for _, tool := range c.Tools {
-		if size += len(tool.Raw); size > MaxCatalog {
-			return fmt.Errorf("%w: the tools up to %.128q have %d bytes, at most %d", ErrTooLarge, tool.Name, size, MaxCatalog)
+// inBounds refuses descriptors that are too many, or too large together.
+func inBounds(entries []catalog.Entry) error {
+	size, listed := 0, 0
+	for i, e := range entries {
+		if listed++; i > 0 && e.List != entries[i-1].List {
+			listed = 1
 		}
-		if !utf8.ValidString(tool.Name) {
-			return fmt.Errorf("the name %.128q is not UTF-8", tool.Name)
+		if listed > MaxListed {
+			return fmt.Errorf("%w: over %d %s", ErrTooLarge, MaxListed, e.List)
+		}
+		if size += len(e.Raw); size > MaxCatalog {
+			return fmt.Errorf("%w: its descriptors up to %.128q have %d bytes, at most %d", ErrTooLarge, e.Name, size, MaxCatalog)
+		}
+		if !utf8.ValidString(e.Name) {
+			return fmt.Errorf("the name %.128q is not UTF-8", e.Name)
 		}
 	}
+	return nil
+}
+
+// packJSON sets the body to the JSON form of a value.
+func (i item) packJSON(value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return i.pack(text)
+}
+
+// unpackJSON reads what packJSON was given.
+func (i item) unpackJSON(value any) error {
+	text, err := i.unpack()
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, value)
+}
+
+// addTo adds the descriptor that an item holds to its list.
+func (i item) addTo(c *catalog.Catalog) error {
+	raw, err := i.unpack()
+	if err != nil {
+		return err
+	}
+	c.Add(catalog.Entry{List: call.List(i.getText(attrList)), Name: i.getText(attrTool), Raw: raw, Digest: i.getText(attrDigest)})
 	return nil
 }
 

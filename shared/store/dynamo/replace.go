@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,7 +27,7 @@ const (
 // PutCatalog replaces the catalog of a server, while the stored one still has
 // its Version, 0 for none, and gives it with its new one, or
 // [catalog.ErrConflict]. A reader finds the one before or this one, never a part
-// of it. A tool that no item can hold is [ErrTooLarge], which names it.
+// of it. A descriptor that no item can hold is [ErrTooLarge], which names it.
 func (s *Store) PutCatalog(ctx context.Context, tenant, server string, c catalog.Catalog) (catalog.Catalog, error) {
 	w := &replacement{store: s, tenant: tenant, server: server, generation: ulid.Make().String()}
 	err := w.pack(c)
@@ -48,7 +47,7 @@ type replacement struct {
 	tenant, server string
 	generation     string
 	active         item
-	tools          []item
+	parts          []item
 }
 
 // pack makes the items, or says why the catalog cannot be kept.
@@ -56,33 +55,44 @@ func (w *replacement) pack(c catalog.Catalog) error {
 	if w.tenant == "" || w.server == "" {
 		return errors.New("it has no tenant or no server")
 	}
-	if err := inBounds(c); err != nil {
-		return err
-	}
-	text, err := json.Marshal(header{Origin: c.Origin, Acquired: c.Acquired, Skips: c.Skips})
-	if err != nil {
+	entries := c.Entries()
+	if err := inBounds(entries); err != nil {
 		return err
 	}
 	w.active = catalogKey(w.tenant, w.server, sortActive)
 	w.active.text(attrGeneration, w.generation)
-	w.active.number(attrCount, int64(len(c.Tools)))
+	w.active.number(attrFormat, catalogFormat)
+	w.active.number(attrCount, int64(len(entries)+1))
 	w.active.number(attrRev, c.Version+1)
-	if err := w.active.pack(text); err != nil {
+	if err := w.active.packJSON(c); err != nil {
 		return fmt.Errorf("what was left out of it: %w", err)
 	}
-	for n, tool := range c.Tools {
-		i := catalogKey(w.tenant, w.server, partition(sortTool+w.generation, fmt.Sprintf("%05d", n)))
-		i.text(attrTool, tool.Name)
-		i.number(attrRev, c.Version+1)
-		if err := i.pack(tool.Raw); err != nil {
-			return fmt.Errorf("tool %.128q: %w", tool.Name, err)
+	pins := w.part(c)
+	pins.text(attrList, listPins)
+	if err := pins.packJSON(c.Pins); err != nil {
+		return fmt.Errorf("its pins: %w", err)
+	}
+	for _, e := range entries {
+		i := w.part(c)
+		i.text(attrList, string(e.List))
+		i.text(attrTool, e.Name)
+		i.text(attrDigest, e.Digest)
+		if err := i.pack(e.Raw); err != nil {
+			return fmt.Errorf("%.128q of its %s: %w", e.Name, e.List, err)
 		}
-		w.tools = append(w.tools, i)
 	}
 	return nil
 }
 
-// replace writes the tools, then makes them the ones that hold, then removes
+// part begins the next item of the generation.
+func (w *replacement) part(c catalog.Catalog) item {
+	i := catalogKey(w.tenant, w.server, partition(sortPart+w.generation, fmt.Sprintf("%05d", len(w.parts))))
+	i.number(attrRev, c.Version+1)
+	w.parts = append(w.parts, i)
+	return i
+}
+
+// replace writes the parts, then makes them the ones that hold, then removes
 // those that held before.
 func (w *replacement) replace(ctx context.Context, was int64) error {
 	s := w.store
@@ -93,7 +103,7 @@ func (w *replacement) replace(ctx context.Context, was int64) error {
 	if err != nil {
 		return err
 	}
-	err = each(ctx, w.tools, func(ctx context.Context, i item) error { return s.put(ctx, s.c.Registry, i, absent()) })
+	err = each(ctx, w.parts, func(ctx context.Context, i item) error { return s.put(ctx, s.c.Registry, i, absent()) })
 	if err != nil {
 		return err
 	}
@@ -104,10 +114,10 @@ func (w *replacement) replace(ctx context.Context, was int64) error {
 	switch err = s.put(ctx, s.c.Registry, w.active, c); {
 	case errors.Is(err, errCondition):
 		// What cannot be removed now, the next replacement removes.
-		_ = each(ctx, w.tools, s.removeCatalogItem)
+		_ = each(ctx, w.parts, s.removeCatalogItem)
 		return catalog.ErrConflict
 	case err != nil:
-		return err // the write may have been done: its tools stay
+		return err // the write may have been done: its parts stay
 	}
 	_ = w.sweep(ctx, before.getText(attrGeneration))
 	return nil
@@ -132,10 +142,10 @@ func (w *replacement) sweep(ctx context.Context, before string) error {
 	holds, oldest := "", s.c.Now().Add(-abandoned)
 	var gone []item
 	for _, i := range all { // ACTIVE sorts first
-		sort, isTool := strings.CutPrefix(i.getText(attrSK), sortTool)
+		_, sort, isPart := strings.Cut(i.getText(attrSK), "#")
 		generation, _, _ := strings.Cut(sort, "#")
 		switch {
-		case !isTool:
+		case !isPart:
 			holds = i.getText(attrGeneration)
 		case generation == before, generation != holds && timeOf(generation).Before(oldest):
 			gone = append(gone, i)

@@ -44,10 +44,15 @@ const (
 	attrVer     = "ver"
 	attrRev     = "rev"
 	attrHash    = "hash" // of a token
+	attrCall    = "call" // the id of a call
+	attrReply   = "reply"
 
 	attrGeneration = "gen"   // of a catalog: which of its tools hold
 	attrCount      = "count" // of a catalog: how many they are
-	attrPacked     = "zip"   // instead of a body: compressed by gzip
+	attrFormat     = "format"
+	attrList       = "list" // of a descriptor
+	attrDigest     = "digest"
+	attrPacked     = "zip" // instead of a body: compressed by gzip
 )
 
 // The indexes of the audit table, then those of the state table.

@@ -118,6 +118,11 @@ func (s *Store) expire(ctx context.Context, c *sql.Conn) error {
 	if err != nil {
 		return err
 	}
+	_, err = c.ExecContext(ctx, `DELETE FROM idempotency WHERE key IN (SELECT key FROM idempotency WHERE expires <= ? LIMIT ?)`,
+		now.UnixNano(), expireBatch)
+	if err != nil {
+		return err
+	}
 	// Call ids begin with their time, so the oldest are found by the key.
 	_, err = c.ExecContext(ctx, `DELETE FROM audit WHERE rowid IN
 		(SELECT rowid FROM audit WHERE call_id < ? ORDER BY call_id LIMIT ?)`,

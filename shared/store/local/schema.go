@@ -14,10 +14,10 @@ import (
 // schemaVersion is the user_version of the file: how many of the steps its
 // tables have been through. Versions that exist never change; a change of the
 // tables is a step more.
-const schemaVersion = 2
+const schemaVersion = 3
 
 // steps make the tables, each those of its version out of those before.
-var steps = [schemaVersion]string{tables, closingAndCatalogs}
+var steps = [schemaVersion]string{tables, closingAndCatalogs, idempotencyKeys}
 
 // The tables. A record costs two pages: its row at the end of the table, and
 // an entry at the end of the one index, since call ids begin with the time.
@@ -80,6 +80,23 @@ CREATE TABLE catalogs (
 	body    BLOB NOT NULL,
 	PRIMARY KEY (tenant, server)
 );
+`
+
+// The records of idempotency keys. Those of before had none. Catalogs stay as
+// they are: a body says by itself which format it has, since a relay that is
+// still running may write one of before.
+const idempotencyKeys = `
+CREATE TABLE idempotency (
+	key     TEXT PRIMARY KEY,
+	ver     INTEGER NOT NULL,
+	digest  TEXT NOT NULL,
+	call_id TEXT NOT NULL,
+	state   TEXT NOT NULL,
+	until   INTEGER NOT NULL, -- nanoseconds since 1970, as the next one
+	expires INTEGER NOT NULL,
+	reply   BLOB NOT NULL
+);
+CREATE INDEX idempotency_expires ON idempotency (expires);
 `
 
 // openTries and openPause bound the wait for another process that makes the

@@ -13,7 +13,8 @@ type statements struct {
 	open, renew, aside      *sql.Stmt // of sessions
 	addDocument, setDocument,
 	putToken *sql.Stmt
-	addCatalog, setCatalog *sql.Stmt
+	addCatalog, setCatalog             *sql.Stmt
+	beginKey, findKey, endKey, freeKey *sql.Stmt // of idempotency
 }
 
 // prepareAll prepares every statement; one that fails is the error.
@@ -41,6 +42,15 @@ func prepareAll(ctx context.Context, c *sql.Conn) (*statements, error) {
 		&s.setDocument: `UPDATE registry SET rev = ?4, body = ?5 WHERE tenant = ?1 AND kind = ?2 AND name = ?3 AND rev = ?4 - 1`,
 		&s.addCatalog:  `INSERT INTO catalogs (tenant, server, version, body) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING`,
 		&s.setCatalog:  `UPDATE catalogs SET version = ?3, body = ?4 WHERE tenant = ?1 AND server = ?2 AND version = ?3 - 1`,
+		&s.beginKey: `INSERT INTO idempotency (key, ver, digest, call_id, state, until, expires, reply)
+			VALUES (?1, 1, ?2, ?3, 'running', ?4, ?5, x'')
+			ON CONFLICT (key) DO UPDATE SET ver = 1, digest = excluded.digest, call_id = excluded.call_id,
+				state = excluded.state, until = excluded.until, expires = excluded.expires, reply = excluded.reply
+			WHERE idempotency.expires <= ?6`,
+		&s.findKey: `SELECT ver, digest, call_id, state, until, expires, reply FROM idempotency WHERE key = ?`,
+		&s.endKey: `UPDATE idempotency SET ver = ver + 1, state = 'done', digest = ?3, until = ?4, expires = ?5, reply = ?6
+			WHERE key = ?1 AND call_id = ?2 AND state = 'running'`,
+		&s.freeKey: `DELETE FROM idempotency WHERE key = ?1 AND call_id = ?2 AND state = 'running'`,
 		&s.putToken: `INSERT INTO tokens (key_id, hash, record) VALUES (?, ?, ?)
 			ON CONFLICT (key_id) DO UPDATE SET record = excluded.record WHERE hash = excluded.hash`,
 	} {
