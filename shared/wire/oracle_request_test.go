@@ -32,6 +32,7 @@ type oracleRequest struct {
 	wire.Request
 	version string // the jsonrpc member
 	refusal *call.Refusal
+	strings []string // members of params.argument that are strings
 }
 
 // read reads the whole body.
@@ -93,6 +94,20 @@ func (p *oracleRequest) param(name []byte) (err error) {
 		p.Arguments, err = p.optional("arguments", nil)
 	case "_meta":
 		p.Meta, err = p.optional("_meta", p.meta)
+	case "ref":
+		_, err = p.optional("ref", p.ref)
+	case "argument":
+		p.Argument, err = p.optional("argument", p.argument)
+	case "context":
+		p.Context, err = p.optional("context", nil)
+	case "inputResponses":
+		p.InputResponses, err = p.optional("inputResponses", nil)
+	case "requestState":
+		p.HasState = p.kind() == '"'
+		p.RequestState, err = p.text(call.BadParams, "requestState")
+		if len(p.RequestState) > wire.MaxState {
+			p.refuse(call.BadParams, "requestState is longer than %d bytes", wire.MaxState)
+		}
 	default:
 		if oracleParams(string(name)) {
 			p.refuse(call.BadParams, "a parameter is a case variant of a defined one")
@@ -108,9 +123,11 @@ func (p *oracleRequest) meta(name []byte) (err error) {
 	case wire.MetaProtocolVersion:
 		p.ProtocolVersion, err = p.text(call.BadParams, wire.MetaProtocolVersion)
 	case wire.MetaClientCapabilities:
-		var object json.RawMessage
-		object, err = p.optional(wire.MetaClientCapabilities, nil)
-		p.HasCapabilities = object != nil
+		p.Capabilities, err = p.optional(wire.MetaClientCapabilities, nil)
+		p.HasCapabilities = p.Capabilities != nil
+	case wire.MetaLogLevel:
+		p.LogLevel = p.kind() == '"'
+		_, err = p.text(call.BadParams, wire.MetaLogLevel)
 	case "progressToken":
 		p.ProgressToken, err = p.progressToken()
 	default:
@@ -120,6 +137,47 @@ func (p *oracleRequest) meta(name []byte) (err error) {
 		_, err = p.value()
 	}
 	return err
+}
+
+// ref reads one member of params.ref.
+func (p *oracleRequest) ref(name []byte) (err error) {
+	switch string(name) {
+	case "type":
+		p.Ref.Type, err = p.text(call.BadParams, "type of ref")
+	case "name":
+		p.Ref.Name, err = p.text(call.BadParams, "name of ref")
+	case "uri":
+		p.Ref.URI, err = p.text(call.BadParams, "uri of ref")
+	default:
+		if variant(string(name), "type", "name", "uri") {
+			p.refuse(call.BadParams, "a member of ref is a case variant of a defined one")
+		}
+		_, err = p.value()
+	}
+	return err
+}
+
+// argument reads one member of params.argument.
+func (p *oracleRequest) argument(name []byte) (err error) {
+	what := string(name)
+	switch {
+	case what != "name" && what != "value":
+		if variant(what, "name", "value") {
+			p.refuse(call.BadParams, "a member of argument is a case variant of a defined one")
+		}
+		_, err = p.value()
+		return err
+	case p.kind() == '"':
+		p.strings = append(p.strings, what)
+	}
+	_, err = p.text(call.BadParams, what+" of argument")
+	return err
+}
+
+// completes reports whether the request says what it wants completed.
+func (p *oracleRequest) completes() bool {
+	of := map[string]string{"ref/prompt": p.Ref.Name, "ref/resource": p.Ref.URI}[p.Ref.Type]
+	return of != "" && len(p.strings) == 2
 }
 
 // maxName bounds methods, names and URIs, in bytes: they travel in headers
@@ -220,8 +278,10 @@ func (p *oracleRequest) complete() *call.Refusal {
 		return call.Refuse(call.BadRequest, "jsonrpc is not 2.0")
 	case p.Method == "" || !plain(p.Method):
 		return call.Refuse(call.BadRequest, "the method is missing, too long or holds control characters")
-	case !plain(p.Name) || !plain(p.URI):
+	case !plain(p.Name) || !plain(p.URI) || !plain(p.Ref.Name) || !plain(p.Ref.URI):
 		return call.Refuse(call.BadParams, "name or uri is too long or holds control characters")
+	case p.Method == "completion/complete" && !p.completes():
+		return call.Refuse(call.BadParams, "completion/complete without a ref or an argument that it can be of")
 	}
 	target, named := p.URI, p.Method == "resources/read"
 	if p.Method == "tools/call" || p.Method == "prompts/get" {

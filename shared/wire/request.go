@@ -62,7 +62,9 @@ func (r Request) Modern() bool { return IsModern(r.ProtocolVersion) }
 //   - BadRequest what is no single request: a batch, a response, a null,
 //     fractional or structured id, a case variant of a member,
 //   - BadParams parameters of the wrong kind, a case variant of a defined
-//     one, a tools/call, prompts/get or resources/read without its target.
+//     one, a tools/call, prompts/get or resources/read without its target, a
+//     completion/complete without what it is of and its argument, a
+//     requestState above [MaxState].
 //
 // null counts as absent for params and for optional parameters. A refusal
 // comes with a Request that holds the id, when that could be read.
@@ -88,6 +90,8 @@ type requestReader struct {
 	Request
 	version string // the jsonrpc member
 	refusal *call.Refusal
+
+	argumentName, argumentValue bool // params.argument has them
 }
 
 // read reads the whole body.
@@ -149,6 +153,16 @@ func (p *requestReader) param(name []byte) (err error) {
 		p.Arguments, err = p.optional("arguments", nil)
 	case "_meta":
 		p.Meta, err = p.optional("_meta", p.meta)
+	case "ref":
+		_, err = p.optional("ref", p.ref)
+	case "argument":
+		p.Argument, err = p.optional("argument", p.argument)
+	case "context":
+		p.Context, err = p.optional("context", nil)
+	case "inputResponses":
+		p.InputResponses, err = p.optional("inputResponses", nil)
+	case "requestState":
+		return p.state()
 	default:
 		if variantOfParams(name) {
 			p.refuse(call.BadParams, "a parameter is a case variant of a defined one")
@@ -164,9 +178,10 @@ func (p *requestReader) meta(name []byte) (err error) {
 	case MetaProtocolVersion:
 		p.ProtocolVersion, err = p.text(call.BadParams, MetaProtocolVersion)
 	case MetaClientCapabilities:
-		var object json.RawMessage
-		object, err = p.optional(MetaClientCapabilities, nil)
-		p.HasCapabilities = object != nil
+		p.Capabilities, err = p.optional(MetaClientCapabilities, nil)
+		p.HasCapabilities = p.Capabilities != nil
+	case MetaLogLevel:
+		_, p.LogLevel, err = p.given(MetaLogLevel)
 	case "progressToken":
 		p.ProgressToken, err = p.progressToken()
 	default:

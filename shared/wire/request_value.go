@@ -105,8 +105,10 @@ func (p *requestReader) complete() *call.Refusal {
 		return call.Refuse(call.BadRequest, "jsonrpc is not 2.0")
 	case p.Method == "" || !plain(p.Method):
 		return call.Refuse(call.BadRequest, "the method is missing, too long or holds control characters")
-	case !plain(p.Name) || !plain(p.URI):
+	case !plain(p.Name) || !plain(p.URI) || !plain(p.Ref.Name) || !plain(p.Ref.URI):
 		return call.Refuse(call.BadParams, "name or uri is too long or holds control characters")
+	case p.Method == "completion/complete" && !p.completes():
+		return call.Refuse(call.BadParams, "completion/complete without a ref or an argument that it can be of")
 	}
 	if target, named := p.target(); named && target == "" {
 		return call.Refuse(call.BadParams, "%s without its target", p.Method)

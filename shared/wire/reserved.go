@@ -35,10 +35,16 @@ func variantOfParams(name []byte) bool {
 		"ref", "argument", "context", "taskId", "task", "protocolVersion", "capabilities", "clientInfo", "level")
 }
 
+// variantOfRef is variant for what names the subject of a completion.
+func variantOfRef(name []byte) bool { return variant(name, "type", "name", "uri") }
+
+// variantOfArgument is variant for the argument that is being completed.
+func variantOfArgument(name []byte) bool { return variant(name, "name", "value") }
+
 // variantOfMeta is variant for the names that MCP reserves in _meta.
 func variantOfMeta(name []byte) bool {
 	return variant(name, MetaProtocolVersion, MetaClientInfo, MetaClientCapabilities, MetaServerInfo,
-		"io.modelcontextprotocol/logLevel", "io.modelcontextprotocol/subscriptionId", "io.modelcontextprotocol/related-task",
+		MetaLogLevel, "io.modelcontextprotocol/subscriptionId", "io.modelcontextprotocol/related-task",
 		"progressToken", "traceparent", "tracestate", "baggage")
 }
 

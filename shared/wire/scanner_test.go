@@ -39,7 +39,9 @@ func sameBytes(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b 
 func sameRequest(a, b wire.Request) bool {
 	return a.ID == b.ID && a.Method == b.Method && sameBytes(a.Params, b.Params) && a.Name == b.Name && a.URI == b.URI && a.Cursor == b.Cursor &&
 		sameBytes(a.Arguments, b.Arguments) && sameBytes(a.Meta, b.Meta) && a.ProtocolVersion == b.ProtocolVersion &&
-		a.HasCapabilities == b.HasCapabilities && sameBytes(a.ProgressToken, b.ProgressToken)
+		a.HasCapabilities == b.HasCapabilities && sameBytes(a.ProgressToken, b.ProgressToken) &&
+		sameBytes(a.Capabilities, b.Capabilities) && a.LogLevel == b.LogLevel && a.Ref == b.Ref && sameBytes(a.Argument, b.Argument) &&
+		sameBytes(a.Context, b.Context) && sameBytes(a.InputResponses, b.InputResponses) && a.RequestState == b.RequestState && a.HasState == b.HasState
 }
 
 func sameReply(a, b wire.Reply) bool {
@@ -79,7 +81,7 @@ func early(text string) bool {
 // messages are texts to begin with: whole ones of every kind, and broken ones.
 func messages() []string {
 	all := []string{
-		typical, toolCall(""), toolCall(`,"arguments":{"a":[1,{"b":null}],"c":-0.5e+7}`), "\ufeff" + answer(`{}`), `[]`, ` [ 1 , {} ] `, `"x"`, `-1.5e3`, `tru`, ``, ` `,
+		typical, toolCall(""), completion(``), completion(`,"context":{"arguments":{"a":"b"}}`), resumed, toolCall(`,"arguments":{"a":[1,{"b":null}],"c":-0.5e+7}`), "\ufeff" + answer(`{}`), `[]`, ` [ 1 , {} ] `, `"x"`, `-1.5e3`, `tru`, ``, ` `,
 		answer(`{"isError":true,"resultType":"task"}`), answer(`{"s":"\ud800","t":"\ud83d\ude00","\udfff":1}`),
 		`{"jsonrpc":"2.0","id":1.0,"error":{"code":-1,"message":"m","data":[1]}}`,
 		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}`,
