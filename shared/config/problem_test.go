@@ -83,8 +83,11 @@ func TestEachProblemNamesItsFieldAndReason(t *testing.T) {
 		{"description", one(entry("docs", "source_description", "a\u0007b")), []string{"servers[0].config.source_description: it holds a control character"}},
 		{"long description", one(entry("docs", "source_description", strings.Repeat("a", 1025))), []string{"servers[0].config.source_description: it is longer than 1024 bytes"}},
 		{"unexpected_tools", one(entry("docs", "unexpected_tools", "allow")), []string{"servers[0].config.unexpected_tools: it is not one of fail, hide"}},
-		{"fields of later versions", one(entry("docs", "pin", "block", "elicitation", "pass", "require_turn", "all")),
-			[]string{"servers[0].config.elicitation" + later, "servers[0].config.pin" + later, "servers[0].config.require_turn" + later}},
+		{"fields of later versions", one(entry("docs", "require_turn", "all")), []string{"servers[0].config.require_turn" + later}},
+		{"pins and questions", one(entry("docs", "pin", "Block", "elicitation", true)),
+			[]string{"servers[0].config.pin: it is not one of block, warn, off", "servers[0].config.elicitation: it must be a string"}},
+		{"pins and questions of another kind", one(entry("docs", "pin", []any{"block"}, "elicitation", "")),
+			[]string{"servers[0].config.pin: it must be a string", "servers[0].config.elicitation: it is not one of refuse, pass"}},
 		{"ipv6 of another kind", one(entry("docs", "ipv6", "yes")), []string{"servers[0].config.ipv6: it must be true or false"}},
 
 		// Limits.

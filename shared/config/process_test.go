@@ -40,14 +40,14 @@ func TestProcesses(t *testing.T) {
 		AllowedTools:    []string{"search"},
 		Effects:         c.Tenant.Servers["notes"].Effects,
 		Limits:          limits,
-		UnexpectedTools: "fail",
-		Process:         &registry.Process{Command: "notes-mcp", Args: []string{"--dir", "/srv/notes", ""}, Env: env},
+		UnexpectedTools: "fail", Pin: "block", Elicitation: "refuse",
+		Process: &registry.Process{Command: "notes-mcp", Args: []string{"--dir", "/srv/notes", ""}, Env: env},
 	}
 	if diff := cmp.Diff(want, c.Tenant.Servers["notes"], equalURLs); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 	least := &registry.Server{
-		Name: "clock", Auth: secret.Auth{Type: secret.TypeNone}, Limits: registry.DefaultLimits(), UnexpectedTools: "fail",
+		Name: "clock", Auth: secret.Auth{Type: secret.TypeNone}, Limits: registry.DefaultLimits(), UnexpectedTools: "fail", Pin: "block", Elicitation: "refuse",
 		Process: &registry.Process{Command: "/opt/clock/bin/clock-mcp"},
 	}
 	if diff := cmp.Diff(least, c.Tenant.Servers["clock"], equalURLs); diff != "" {

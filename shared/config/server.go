@@ -16,9 +16,9 @@ const (
 	// What a server has by its endpoint, by its process, and either way.
 	endpointKeys = "endpoint allowed_endpoints tls ipv6"
 	processKeys  = "command args env"
-	eitherKeys   = "tenant_id auth allowed_tools bindings effects budget_classes policy_metadata source_description unexpected_tools"
+	eitherKeys   = "tenant_id auth allowed_tools bindings effects budget_classes policy_metadata source_description unexpected_tools pin elicitation"
 
-	laterConfigKeys = "pin elicitation require_turn"
+	laterConfigKeys = "require_turn"
 
 	// maxDescription bounds source_description, in bytes.
 	maxDescription = 1024
@@ -54,6 +54,8 @@ func readServer(n node, tenant string, o Options) *registry.Server {
 	readLimits(config, s)
 	s.Description = config.get("source_description").description()
 	s.UnexpectedTools = config.get("unexpected_tools").word(registry.UnexpectedFail, registry.UnexpectedHide)
+	s.Pin = config.get("pin").word(registry.PinBlock, registry.PinWarn, registry.PinOff)
+	s.Elicitation = config.get("elicitation").word(registry.ElicitationRefuse, registry.ElicitationPass)
 	return s
 }
 

@@ -55,6 +55,8 @@ func TestTheWholeShape(t *testing.T) {
 		Limits:           limits,
 		Description:      "Approved product documentation.",
 		UnexpectedTools:  "fail",
+		Pin:              "warn",
+		Elicitation:      "pass",
 	}
 	if diff := cmp.Diff(want, c.Tenant.Servers["docs"], equalURLs); diff != "" {
 		t.Errorf("docs (-want +got):\n%s", diff)
@@ -71,8 +73,8 @@ func TestTheWholeShape(t *testing.T) {
 	if wiki.TLS != wantTLS || !wiki.IPv6 || wiki.Process != nil {
 		t.Errorf("wiki: TLS %+v, IPv6 %v, process %v", wiki.TLS, wiki.IPv6, wiki.Process)
 	}
-	if source := wiki.Secrets["wiki-key"]; source != (secret.Source{Env: "WIKI_KEY", Secret: "acme/wiki"}) || wiki.UnexpectedTools != "hide" {
-		t.Errorf("wiki: %+v, %s", source, wiki.UnexpectedTools)
+	if source := wiki.Secrets["wiki-key"]; source != (secret.Source{Env: "WIKI_KEY", Secret: "acme/wiki"}) || wiki.UnexpectedTools != "hide" || wiki.Pin != "off" {
+		t.Errorf("wiki: %+v, %s, %s", source, wiki.UnexpectedTools, wiki.Pin)
 	}
 	wantSettings := registry.Settings{AuditIntent: "all", AuditFinal: "after", AuditArguments: "digest", ExplainRefusals: false, MaxServers: 3}
 	if diff := cmp.Diff(wantSettings, c.Tenant.Settings); diff != "" {
@@ -92,6 +94,7 @@ func TestTheLeastShape(t *testing.T) {
 	want := &registry.Server{
 		Name: "docs", Endpoint: mustEndpoint(t, url, endpoint.Options{}), AllowedEndpoints: []string{url},
 		Auth: secret.Auth{Type: secret.TypeNone}, Limits: registry.DefaultLimits(), UnexpectedTools: "fail",
+		Pin: "block", Elicitation: "refuse",
 	}
 	if diff := cmp.Diff(want, c.Tenant.Servers["docs"], equalURLs); diff != "" {
 		t.Errorf("docs (-want +got):\n%s", diff)
