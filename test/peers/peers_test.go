@@ -144,6 +144,11 @@ func TestToolsAreInstalled(t *testing.T) {
 			t.Errorf("%s: got %q, want an absolute path", name, path)
 		}
 	}
+	for _, name := range []string{peers.ClientInspector, peers.ClientRemote, peers.ClientPorter, peers.ClientTypeScript} {
+		if node, script := peers.Client(t, name); !filepath.IsAbs(node) || !filepath.IsAbs(script) {
+			t.Errorf("%s: got %q and %q, want absolute paths", name, node, script)
+		}
+	}
 }
 
 // TestPeerDiesWithItsTestBinary kills a process that has started a peer, with
@@ -222,19 +227,21 @@ func TestRunSharesPeersAndPassesTheStatusOn(t *testing.T) {
 }
 
 func TestPinsNameNoRegistryHost(t *testing.T) {
-	lock, err := os.ReadFile("package-lock.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var pins struct {
-		Packages map[string]struct{ Resolved, Integrity, Version string }
-	}
-	if err := json.Unmarshal(lock, &pins); err != nil {
-		t.Fatal(err)
-	}
-	for name, pin := range pins.Packages {
-		if name != "" && (pin.Resolved != "" || pin.Integrity == "" || pin.Version == "") {
-			t.Errorf("%s: got %+v, want a version and a hash, and no address", name, pin)
+	for _, folder := range []string{".", "../conformance", "../clients"} {
+		lock, err := os.ReadFile(filepath.Join(folder, "package-lock.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pins struct {
+			Packages map[string]struct{ Resolved, Integrity, Version string }
+		}
+		if err := json.Unmarshal(lock, &pins); err != nil {
+			t.Fatal(err)
+		}
+		for name, pin := range pins.Packages {
+			if name != "" && (pin.Resolved != "" || pin.Integrity == "" || pin.Version == "") {
+				t.Errorf("%s: %s: got %+v, want a version and a hash, and no address", folder, name, pin)
+			}
 		}
 	}
 	requirements, err := os.ReadFile("requirements.txt")

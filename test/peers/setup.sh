@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs the programs of others that the tests talk to, pinned, under .cache/:
-# npm packages in .cache/npm and .cache/conformance, a Python environment in .cache/venv, Go programs in
-# .cache/bin. A stamp beside each holds the hash of its pin files and of the
-# interpreter's version, so a second run does nothing and a changed pin installs anew.
+# npm packages in .cache/npm, .cache/conformance and .cache/clients, a Python
+# environment in .cache/venv, Go programs in .cache/bin. A stamp beside each holds
+# the hash of its pin files and of the interpreter's version, so a second run does
+# nothing and a changed pin installs anew.
 # Any failure is one sentence on stderr, with the end of the installer's own output
 # before it, and exit status 1.
 set -u
@@ -97,5 +98,6 @@ fi
 : >"$log" || fail "cannot write $log"
 install_npm "$here" npm "server-everything and dynalite"
 install_npm "$here/../conformance" conformance "the conformance suite"
+install_npm "$here/../clients" clients "the MCP clients"
 install_python
 install_go
