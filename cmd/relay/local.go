@@ -51,8 +51,9 @@ func openLocal(f flags, c *config.Config, o localOptions) (*localRelay, error) {
 		return nil, err
 	}
 	l := &localRelay{store: store, config: c}
+	key, err := local.SealKey(f.data)
 	var callers []auth.Caller
-	if o.callers {
+	if err == nil && o.callers {
 		callers, err = l.callers()
 	}
 	if err != nil {
@@ -64,6 +65,7 @@ func openLocal(f flags, c *config.Config, o localOptions) (*localRelay, error) {
 		Log:      o.log,
 		LogPause: logPause,
 		Loopback: f.loopback, LocalHosts: o.localHosts, OwnHosts: o.ownHosts,
+		SealKeys: [][]byte{key},
 	})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())

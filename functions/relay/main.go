@@ -21,9 +21,13 @@ func main() {
 	if err != nil {
 		log.Fatal("relay: ", err)
 	}
+	keys, err := store.SealKeys(context.Background(), os.Getenv("RELAY_SEAL_SECRET"))
+	if err != nil {
+		log.Fatal("relay: ", err)
+	}
 	relay, err := app.New(app.Options{
 		Registry: app.NewStoredRegistry(store, config.Options{}, time.Now), Store: store, Log: os.Stdout,
-		OwnHosts: app.Hosts(os.Getenv("RELAY_OWN_HOSTS")),
+		OwnHosts: app.Hosts(os.Getenv("RELAY_OWN_HOSTS")), SealKeys: keys,
 	})
 	if err != nil {
 		log.Fatal("relay: ", err)

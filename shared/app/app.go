@@ -26,6 +26,7 @@ import (
 	"mcprelay/shared/exchange"
 	"mcprelay/shared/front"
 	"mcprelay/shared/relay"
+	"mcprelay/shared/seal"
 	"mcprelay/shared/secret"
 	"mcprelay/shared/stdio"
 )
@@ -42,6 +43,7 @@ type Store interface { // arch:allow interfaces: the sum of its consumers' own s
 	exchange.Sessions
 	relay.OpenSessions
 	relay.Catalogs
+	relay.Keys
 	relay.Recorder
 	Secret(ctx context.Context, tenant string, source secret.Source) (secret.Value, error)
 }
@@ -63,6 +65,9 @@ type Options struct {
 	LocalHosts bool
 	// OwnHosts are names of the relay itself, refused as endpoints.
 	OwnHosts []string
+	// SealKeys seal what servers ask of agents: the first one seals, all open. See
+	// [seal.New]. Without any, no server may ask.
+	SealKeys [][]byte
 }
 
 // Hosts reads names as RELAY_OWN_HOSTS lists them: between commas or blanks.
@@ -92,6 +97,10 @@ func New(o Options) (*App, error) {
 	lines := audit.NewLog(o.Log, o.LogPause)
 	log := slog.New(slog.NewJSONHandler(lines, nil))
 	guard := egress.New(egress.Config{Loopback: o.Loopback, OwnHosts: o.OwnHosts, Now: o.Now})
+	sealer, err := newSealer(o.SealKeys)
+	if err != nil {
+		return nil, fmt.Errorf("app: %w", err)
+	}
 	a := &App{guard: guard, log: log, lines: lines}
 	if o.Processes {
 		// Children run as the same user, and a process's environment, which holds
@@ -111,6 +120,8 @@ func New(o Options) (*App, error) {
 		Catalogs:  o.Store,
 		Recorder:  o.Store,
 		Processes: a.processes,
+		Sealer:    sealer,
+		Keys:      o.Store,
 		NewID:     NewID,
 		Lines:     lines,
 		Log:       log,
@@ -127,6 +138,14 @@ func New(o Options) (*App, error) {
 		LocalHosts:   o.LocalHosts,
 	})
 	return a, nil
+}
+
+// newSealer gives nil where there is no key.
+func newSealer(keys [][]byte) (*seal.Sealer, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	return seal.New(keys...)
 }
 
 // Refuse answers for a request that never became one, see [front.Front.Refuse].

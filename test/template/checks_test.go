@@ -34,6 +34,7 @@ func checks() []check {
 		{"trail", trail},
 		{"sweep", sweep},
 		{"kept", kept},
+		{"sealing", sealing},
 		{"tables", tables},
 	}
 }
@@ -189,6 +190,7 @@ func allowed() []string {
 		"RelayRole Allow dynamodb:PutItem on " + attribute("RegistryTable", "Arn") + leading("C"),
 		"RelayRole Allow dynamodb:Query on " + attribute("RegistryTable", "Arn"),
 		`RelayRole Allow dynamodb:Query on {"Fn::Sub":"${StateTable.Arn}/index/run"}`,
+		`RelayRole Allow secretsmanager:GetSecretValue on {"Ref":"SealSecret"}`,
 	}
 	for _, name := range []string{"Audit", "Reconcile", "Relay"} {
 		lines = append(lines,
@@ -225,7 +227,7 @@ func environment(s stack) []string {
 			name+` RELAY_SECRET_PREFIX {"Ref":"SecretPrefix"}`,
 			name+` RELAY_STATE_TABLE {"Ref":"StateTable"}`)
 	}
-	return differences(have, want)
+	return differences(have, append(want, `RelayFunction RELAY_SEAL_SECRET {"Ref":"SealSecret"}`))
 }
 
 // differences names what one side has and the other has not.

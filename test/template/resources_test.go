@@ -100,11 +100,29 @@ func trail(s stack) (found []string) {
 
 // kept: removing the stack leaves what cannot be made again.
 func kept(s stack) (found []string) {
-	for _, name := range []string{"RegistryTable", "AuditTable", "AuditFailures", "AuditLogs"} {
+	for _, name := range []string{"RegistryTable", "AuditTable", "AuditFailures", "AuditLogs", "SealSecret"} {
 		for _, policy := range []string{"DeletionPolicy", "UpdateReplacePolicy"} {
 			if got := s.resource(name).at(policy).text(); got != "Retain" {
 				found = append(found, fmt.Sprintf("%s: %s is %q, want Retain", name, policy, got))
 			}
+		}
+	}
+	return found
+}
+
+// sealing: the key's secret is made by AWS, long enough to be a key, and has no
+// name that a tenant's reference could be given.
+func sealing(s stack) (found []string) {
+	if names := s.of("AWS::SecretsManager::Secret"); len(names) != 1 || names[0] != "SealSecret" {
+		return []string{fmt.Sprintf("the secrets are %q, want SealSecret alone", names)}
+	}
+	p := s.resource("SealSecret").at("Properties")
+	if length := p.at("GenerateSecretString", "PasswordLength").number(); length < 64 {
+		found = append(found, fmt.Sprintf("the secret has %v characters, want 64", length))
+	}
+	for _, own := range []string{"Name", "SecretString"} {
+		if got := p.at(own).text(); got != "" {
+			found = append(found, fmt.Sprintf("the secret's %s is %q, want none", own, got))
 		}
 	}
 	return found

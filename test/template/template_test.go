@@ -94,6 +94,12 @@ func mutations() []mutation {
 		{"an index of another key", "- {AttributeName: agent_pk, KeyType: HASH}", "- {AttributeName: run_pk, KeyType: HASH}", "tables"},
 		{"capacity to be planned", "      BillingMode: PAY_PER_REQUEST\n", "      ProvisionedThroughput: {ReadCapacityUnits: 1, WriteCapacityUnits: 1}\n", "tables"},
 		{"a table less", "  StateTable:\n    Type: AWS::DynamoDB::Table", "  StatesTable:\n    Type: AWS::DynamoDB::Table", "tables"},
+		{"a sealing key that goes with the stack", "  SealSecret:\n    Type: AWS::SecretsManager::Secret\n    DeletionPolicy: Retain\n", "  SealSecret:\n    Type: AWS::SecretsManager::Secret\n", "kept"},
+		{"a sealing key written down", "      GenerateSecretString: {PasswordLength: 64, ExcludePunctuation: true}\n", "      SecretString: correct-horse-battery-staple-and-some-more\n", "sealing"},
+		{"a short sealing key", "PasswordLength: 64", "PasswordLength: 16", "sealing"},
+		{"a sealing key that a tenant can name", "      GenerateSecretString: {PasswordLength: 64,", "      Name: !Sub \"${SecretPrefix}acme/seal\"\n      GenerateSecretString: {PasswordLength: 64,", "sealing"},
+		{"a sealing key that the relay may not read", "              - Sid: ReadTheSealingKey\n                Effect: Allow\n                Action: [secretsmanager:GetSecretValue]\n                Resource: !Ref SealSecret\n", "", "statements"},
+		{"a relay without its sealing key", "          RELAY_SEAL_SECRET: !Ref SealSecret\n", "", "environment"},
 		{"an audit trail that goes with the stack", "    DeletionPolicy: Retain\n", "    DeletionPolicy: Delete\n", "kept"},
 	}
 }

@@ -99,14 +99,9 @@ func makeSeal(dir, path string) error {
 	if err := os.Link(temporary, path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncFolder(dir)
-}
-
-// syncFolder makes the names in a folder durable.
-func syncFolder(dir string) error {
-	handle, err := os.Open(dir)
+	f, err := openFolder(dir, os.Geteuid())
 	if err != nil {
 		return err
 	}
-	return errors.Join(handle.Sync(), handle.Close())
+	return errors.Join(f.sync(), f.handle.Close())
 }
