@@ -17,19 +17,29 @@ import (
 	"mcprelay/shared/secret"
 )
 
-// answered turns a reply into an answer. A result that asks for input is
-// refused: the relay passes none on.
-func answered(reply exchange.Reply) (Answer, *call.Refusal) {
+// answered turns a reply into an answer. What asks for input is passed on only
+// where the server's entry says so; a task never is, since no agent could follow
+// it through the relay.
+func (r *Relay) answered(p plan, reply exchange.Reply) (Answer, *call.Refusal) {
 	answer := Answer{Result: reply.Result, Facts: reply.Facts, isError: reply.IsError}
 	if reply.Error != nil {
 		answer.Error, answer.code = reply.Error.Raw, reply.Error.Code
 		return answer, nil
 	}
-	if reply.ResultType != "" && reply.ResultType != "complete" {
-		return Answer{Facts: reply.Facts}, call.Refuse(call.InputRequired, "resultType %s", reply.ResultType)
+	switch reply.ResultType {
+	case "", resultComplete:
+		return answer, nil
+	case resultInputRequired:
+		return r.question(p, answer)
 	}
-	return answer, nil
+	return Answer{Facts: reply.Facts}, call.Refuse(call.TaskRefused, "resultType %s", reply.ResultType)
 }
+
+// The resultTypes of MCP 2026-07-28.
+const (
+	resultComplete      = "complete"
+	resultInputRequired = "input_required"
+)
 
 // redacted masks every form of every secret that the call sent.
 func redacted(a Answer, t *trail) Answer {
@@ -40,6 +50,7 @@ func redacted(a Answer, t *trail) Answer {
 	}
 	mask(&a.Result)
 	mask(&a.Error)
+	a.Facts.Instructions = t.masker.Text(a.Facts.Instructions)
 	a.Tools = slices.DeleteFunc(a.Tools, func(tool catalog.Tool) bool { return t.masker.Text(tool.Name) != tool.Name })
 	for i := range a.Tools {
 		mask(&a.Tools[i].Raw)
@@ -117,7 +128,7 @@ func (r *Relay) final(ctx context.Context, t trail, p plan, a Answer, refusal *c
 		record.Refuse(refusal)
 	} else {
 		record.Answer(answerReason(a))
-		record.RPCCode = a.code
+		record.RPCCode, record.ResultType = a.code, a.ResultType
 	}
 	record.Finish(r.Now())
 	a.CallID = record.CallID

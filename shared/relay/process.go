@@ -25,18 +25,22 @@ func (r *Relay) process(ctx context.Context, p plan, c credential, t *trail) (An
 	}
 	reply, err := ask(ctx, request)
 	noteProcess(&t.record, reply.Facts)
-	facts := exchange.Facts{Era: session.Era(reply.Facts.Era), Version: reply.Facts.Version, Session: reply.Facts.Session, Posts: reply.Facts.Requests}
+	facts := exchange.Facts{
+		Era: session.Era(reply.Facts.Era), Version: reply.Facts.Version, Session: reply.Facts.Session, Posts: reply.Facts.Requests,
+		Offers: reply.Facts.Offers, Instructions: reply.Facts.Instructions,
+	}
 	if err != nil {
 		return Answer{Facts: facts}, asRefusal(err)
 	}
 	if p.call.Operation == call.OperationDiscover {
 		return r.listed(p, reply.Items, facts)
 	}
-	return answered(exchange.Reply{Result: reply.Result, Error: reply.Error, IsError: reply.IsError, ResultType: reply.ResultType, Facts: facts})
+	return r.answered(p, exchange.Reply{Result: reply.Result, Error: reply.Error, IsError: reply.IsError, ResultType: reply.ResultType, Facts: facts})
 }
 
 func (r *Relay) stdioRequest(p plan, c credential, t *trail) stdio.Request {
 	limits := p.server.Limits
+	capabilities, responses := r.input(p)
 	return stdio.Request{
 		Key:    string(sessionKey(p)),
 		Server: p.server.Name,
@@ -51,9 +55,14 @@ func (r *Relay) stdioRequest(p plan, c credential, t *trail) stdio.Request {
 			Attempts: orElse(limits.ReconnectAttempts, -1),
 			Backoff:  orElse(limits.Backoff, noPause),
 		},
-		Operation:   p.call.Operation,
-		List:        p.call.List,
-		Tool:        p.tool,
+		Operation:    p.call.Operation,
+		List:         p.call.List,
+		Tool:         p.tool,
+		Resource:     p.call.Resource,
+		Prompt:       p.call.Prompt,
+		Argument:     p.call.Argument,
+		Context:      p.call.Context,
+		Capabilities: capabilities, InputResponses: responses, RequestState: p.state,
 		Arguments:   p.call.Arguments,
 		Meta:        p.call.Meta,
 		Traceparent: p.call.Traceparent,

@@ -94,19 +94,20 @@ type Relay struct {
 	gates      gates
 	lessons    lessons
 	shelf      shelf
+	surveys    *surveys
 	memory     memory
 }
 
 // New makes a relay.
 func New(c Config) *Relay {
-	return &Relay{Config: c, identities: secret.Identities{Now: c.Now}}
+	return &Relay{Config: c, identities: secret.Identities{Now: c.Now}, surveys: newSurveys()}
 }
 
 // Run takes one call through the pipeline. It returns the answer, or a
 // refusal; the call's final is recorded either way. The caller must call
 // Answer.Settle after the reply's last byte.
 func (r *Relay) Run(ctx context.Context, c call.Call) (Answer, *call.Refusal) {
-	return r.run(ctx, errand{call: c})
+	return r.once(ctx, c, func() (Answer, *call.Refusal) { return r.run(ctx, errand{call: c}) })
 }
 
 // errand is one pass through the pipeline.
@@ -137,17 +138,19 @@ func (r *Relay) guarded(ctx context.Context, p *plan, t *trail) (answer Answer, 
 	if *p, refusal = r.policy(ctx, p.errand, t); refusal != nil {
 		return Answer{}, refusal
 	}
+	if refusal = r.held(ctx, *p); refusal != nil {
+		return Answer{}, refusal
+	}
+	if p.state, refusal = r.unseal(*p); refusal != nil {
+		return Answer{}, refusal
+	}
 	bounded, cancel, refusal := r.budget(ctx, *p)
 	defer cancel()
 	if refusal != nil {
 		return Answer{}, refusal
 	}
 	answer, refusal = r.attempt(bounded, *p, t)
-	answer = redacted(answer, t)
-	if p.call.List == call.ListTools && refusal == nil {
-		r.file(bounded, *p, answer)
-	}
-	return answer, refusal
+	return redacted(answer, t), refusal
 }
 
 // attempt is the part of the pipeline that the time budget bounds.
@@ -178,7 +181,13 @@ func (r *Relay) attempt(ctx context.Context, p plan, t *trail) (Answer, *call.Re
 // a call, about "discover". The items are those registered, not those a caller
 // may use. A list of tools is kept in the catalog.
 func (r *Relay) Acquire(ctx context.Context, c call.Call) (Answer, *call.Refusal) {
-	return r.acquire(ctx, errand{call: c})
+	f := finding{at: r.Now()}
+	answer, refusal := r.acquire(ctx, errand{call: c})
+	if refusal == nil && answer.list == call.ListTools {
+		f.note(answer.list, answer)
+		_, refusal = r.file(ctx, plan{errand: errand{call: c}, tenant: answer.tenant, server: answer.server}, f)
+	}
+	return answer, refusal
 }
 
 func (r *Relay) acquire(ctx context.Context, e errand) (Answer, *call.Refusal) {

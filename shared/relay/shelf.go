@@ -1,11 +1,9 @@
 package relay
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,16 +26,26 @@ const (
 // shelf keeps catalogs in this process. The zero shelf is ready.
 type shelf struct {
 	mu   sync.Mutex
-	kept map[gateKey]kept
+	kept map[gateKey]*kept
 }
 
-// kept is a catalog and what its descriptors say of headers, read once.
+// kept is a catalog and what follows from it, worked out once. A catalog that
+// was never acquired is kept too, so that the store is not asked for it again.
 type kept struct {
 	catalog catalog.Catalog
-	server  *registry.Server        // the registration that it was compared with
-	params  map[string][]wire.Param // by tool, of those that have any
+	server  *registry.Server // the registration that it was compared with
+	origin  string           // of that registration
+	params  map[string][]wire.Param
 	until   time.Time
+
+	mu     sync.Mutex
+	tenant *registry.Tenant // whose rules say what is shown
+	shown  map[call.List][]Shown
 }
+
+// current reports whether the catalog speaks of the registration that holds
+// now; one that does not still says what was pinned.
+func (k *kept) current() bool { return k.catalog.Origin == k.origin && !k.catalog.Acquired.IsZero() }
 
 // described is what is known of a tool for a call.
 type described struct {
@@ -48,49 +56,26 @@ type described struct {
 // tool looks a tool up. A tool that the catalog does not name is known too: the
 // server has said that it takes no headers for it. One that was left out is
 // not, so that a modern server's is refused; a legacy server's is not asked for.
-func (k kept) tool(name string, known bool) described {
-	return described{known: known && k.unusable(name) == nil, params: k.params[name]}
+func (k *kept) tool(name string, now time.Time) described {
+	return described{known: k.describes(now) && k.unusable(name) == nil, params: k.params[name]}
+}
+
+// describes reports whether the catalog's descriptions may be used for calls.
+func (k *kept) describes(now time.Time) bool {
+	return k.current() && now.Before(k.catalog.Acquired.Add(catalog.Lifetime))
 }
 
 // unusable is the refusal of a tool that was left out of the catalog.
-func (k kept) unusable(name string) *call.Refusal {
+func (k *kept) unusable(name string) *call.Refusal {
 	if skip, ok := k.catalog.Skipped(name); ok {
 		return call.Refuse(call.ToolUnusable, "tool %.128q: %s", name, skip.Reason)
 	}
 	return nil
 }
 
-// lessons let one call at a time read a server's tools for all that need them.
-// The zero lessons is ready.
-type lessons struct {
-	mu   sync.Mutex
-	open map[gateKey]chan struct{}
-}
-
-// begin gives the lesson under way, or begins one that is the caller's to end.
-func (l *lessons) begin(key gateKey) (lesson chan struct{}, mine bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if lesson, ok := l.open[key]; ok {
-		return lesson, false
-	}
-	if l.open == nil {
-		l.open = make(map[gateKey]chan struct{})
-	}
-	lesson = make(chan struct{})
-	l.open[key] = lesson
-	return lesson, true
-}
-
-func (l *lessons) end(key gateKey, lesson chan struct{}) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.open, key)
-	close(lesson)
-}
-
-func keep(c catalog.Catalog, server *registry.Server, until time.Time) kept {
-	k := kept{catalog: c, server: server, until: until}
+// newKept reads what the descriptions say of headers.
+func newKept(p plan, c catalog.Catalog, until time.Time) *kept {
+	k := &kept{catalog: c, server: p.server, origin: origin(p), until: until}
 	for _, tool := range c.Tools {
 		schema, _ := wire.Member(tool.Raw, "inputSchema")
 		// An error cannot be: the catalog left such a tool out.
@@ -104,76 +89,75 @@ func keep(c catalog.Catalog, server *registry.Server, until time.Time) kept {
 	return k
 }
 
-// get gives what this process keeps of a server's catalog.
-func (s *shelf) get(p plan, now time.Time) (kept, bool) {
+// get gives what this process keeps of a server's catalog, unless it is time
+// to ask the store again.
+func (s *shelf) get(p plan, now time.Time) (*kept, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.kept[gateKey{p.tenant.ID, p.server.Name}]
-	return k, ok && now.Before(k.until) && (k.server == p.server || k.catalog.Origin == origin(p))
+	return k, ok && now.Before(k.until) && k.server == p.server
 }
 
-func (s *shelf) put(p plan, c catalog.Catalog, now time.Time) kept {
-	k := keep(c, p.server, now.Add(shelfAge))
+// put keeps a catalog. What follows from one that is there already is kept.
+func (s *shelf) put(p plan, c catalog.Catalog, now time.Time) *kept {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.kept == nil || len(s.kept) >= maxShelf {
-		s.kept = make(map[gateKey]kept)
+	key := gateKey{p.tenant.ID, p.server.Name}
+	if k, ok := s.kept[key]; ok && k.server == p.server && c.Version != 0 && k.catalog.Version == c.Version && k.catalog.Listed.Equal(c.Listed) {
+		k.until = now.Add(shelfAge)
+		return k
 	}
-	s.kept[gateKey{p.tenant.ID, p.server.Name}] = k
+	k := newKept(p, c, now.Add(shelfAge))
+	if s.kept == nil || len(s.kept) >= maxShelf {
+		s.kept = make(map[gateKey]*kept)
+	}
+	s.kept[key] = k
 	return k
 }
 
-// stored gives the server's catalog from the store, where it holds one that
-// still speaks of this registration. A store that fails is one that holds
-// nothing: listing once too often is better than no answer.
-func (r *Relay) stored(ctx context.Context, p plan) (kept, bool) {
+// drop forgets a server's catalog, so that the store is asked.
+func (s *shelf) drop(tenant, server string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.kept, gateKey{tenant, server})
+}
+
+// known gives what is kept of the server's catalog, here or in the store. A
+// store that fails is one that holds what this process saw last: listing once
+// too often is better than no answer.
+func (r *Relay) known(ctx context.Context, p plan) *kept {
 	now := r.Now()
+	k, fresh := r.shelf.get(p, now)
+	if fresh {
+		return k
+	}
 	c, err := r.Catalogs.Catalog(ctx, p.tenant.ID, p.server.Name)
-	if err != nil || c.Version == 0 || c.Origin != origin(p) || !now.Before(c.Acquired.Add(catalog.Lifetime)) {
-		return kept{}, false
+	if err != nil && k != nil {
+		c = k.catalog
 	}
-	return r.shelf.put(p, c, now), true
+	return r.shelf.put(p, c, now)
 }
 
-// file keeps a catalog that was just read, here, and in the store unless that
-// has the same. A list that was asked for before the stored one is not newer.
-func (r *Relay) file(ctx context.Context, p plan, a Answer) {
-	now := r.Now()
-	c := catalog.Catalog{Origin: origin(p), Tools: a.Tools, Skips: a.Skips, Acquired: p.call.At}
-	if k, ok := r.shelf.get(p, now); ok && same(k.catalog, c) {
-		k.catalog.Acquired = now
-		r.shelf.put(p, k.catalog, now)
-		return
+// place names where a server's tools come from: pins hold as long as it does.
+func place(p plan) string {
+	if p.server.Process != nil {
+		return hashed(p.server.Process.Command, strings.Join(p.server.Process.Args, "\x00"))
 	}
-	before, err := r.Catalogs.Catalog(ctx, p.tenant.ID, p.server.Name)
-	fresh := before.Origin == c.Origin && before.Acquired.After(c.Acquired)
-	if err == nil && !fresh && (!same(before, c) || now.After(before.Acquired.Add(catalog.Lifetime/2))) {
-		c.Version = before.Version
-		if stored, err := r.Catalogs.PutCatalog(ctx, p.tenant.ID, p.server.Name, c); err == nil {
-			c = stored
-		}
-	}
-	c.Acquired = now
-	r.shelf.put(p, c, now)
-}
-
-// same reports whether two catalogs say the same.
-func same(a, b catalog.Catalog) bool {
-	return a.Origin == b.Origin && slices.Equal(a.Skips, b.Skips) &&
-		slices.EqualFunc(a.Tools, b.Tools, func(x, y catalog.Tool) bool { return x.Name == y.Name && bytes.Equal(x.Raw, y.Raw) })
+	return hashed(p.server.Endpoint.String())
 }
 
 // origin names what a catalog depends on beside the server's own will: where it
 // was read, with whose credential, and what was made of it.
 func origin(p plan) string {
+	parts := append([]string{place(p), p.server.UnexpectedTools, strconv.FormatInt(p.server.Limits.MaxDescriptorBytes, 10)}, p.server.References()...)
+	return hashed(append(append(parts, ""), p.server.AllowedTools...)...)
+}
+
+func hashed(parts ...string) string {
 	sum := sha256.New()
-	parts := append([]string{p.server.Endpoint.String(), p.server.UnexpectedTools, strconv.FormatInt(p.server.Limits.MaxDescriptorBytes, 10)}, p.server.References()...)
-	for _, part := range append(append(parts, ""), p.server.AllowedTools...) {
+	for _, part := range parts {
 		sum.Write([]byte(part))
 		sum.Write([]byte{0})
-	}
-	if p.server.Process != nil {
-		sum.Write([]byte(p.server.Process.Command + "\x00" + strings.Join(p.server.Process.Args, "\x00")))
 	}
 	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
 }

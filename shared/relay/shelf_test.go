@@ -121,15 +121,18 @@ func (broken) PutCatalog(context.Context, string, string, catalog.Catalog) (cata
 	panic("a value")
 }
 
-func TestAPanicAfterTheExchangeIsAFinalToo(t *testing.T) {
+func TestAPanicOfAStoreIsARefusalEverywhere(t *testing.T) {
 	f := kit.New(t, "", "")
 	f.Relay.Catalogs = broken{}
-	answer, refusal := f.Acquire(t.Context(), kit.Call(""))
+	answer, refusal := f.Relay.Run(t.Context(), kit.Call("look"))
 	answer.Settle()
 	kit.WantReason(t, refusal, call.Internal)
-	if r := f.Recorder.Only(t); r.Reason != call.Internal || r.Agent != "ci" || r.Server != "up" {
-		t.Errorf("record %+v, want the caller's final", r)
+	if r := f.Recorder.Only(t); r.Reason != call.Internal || r.Agent != "ci" || r.Server != "up" || f.Posts.Load() != 0 {
+		t.Errorf("record %+v after %d posts, want the caller's final and none", r, f.Posts.Load())
 	}
+	answer, refusal = f.Acquire(t.Context(), kit.Call(""))
+	answer.Settle()
+	kit.WantReason(t, refusal, call.Internal)
 }
 
 func TestAChallengeIsMaskedBeforeItIsCut(t *testing.T) {

@@ -24,7 +24,8 @@ type plan struct {
 	server   *registry.Server
 	tool     string // the upstream's own name
 	refs     []string
-	origin   session.Key // of what is known of the server, whoever calls
+	origin   session.Key     // of what is known of the server, whoever calls
+	state    json.RawMessage // the server's own, that the agent gave back sealed
 	decision call.Decision
 }
 
@@ -39,12 +40,17 @@ type trail struct {
 // Answer is what an upstream answered. Result and Error are its bytes, masked.
 type Answer struct {
 	CallID string
-	Result json.RawMessage // of tools/call
+	Result json.RawMessage
 	Error  json.RawMessage // the upstream's JSON-RPC error object, whole
 	Tools  []catalog.Tool  // of an acquisition of tools
 	Items  []catalog.Item  // of one of another list
 	Skips  []catalog.Skip
 	Facts  exchange.Facts
+	// ResultType is input_required where the server asks the agent for something
+	// before it goes on; empty otherwise. State is then the sealed requestState,
+	// which takes the place of the server's; empty where it gave none.
+	ResultType string
+	State      string
 	// Settle must be called once after the reply's last byte; it writes the
 	// final where the tenant records it after the reply.
 	Settle func()
@@ -83,7 +89,9 @@ func (r *Relay) policy(ctx context.Context, e errand, t *trail) (plan, *call.Ref
 	if err != nil {
 		return p, &call.Refusal{Reason: call.PolicyUnavailable, Detail: "the registration could not be read", Err: err}
 	}
-	if kept, ok := r.memory.plan(tenant, c); ok && e.session == nil {
+	// What is remembered has few names. A server's resources have any number.
+	memorable := e.session == nil && c.Resource == "" && c.Prompt == ""
+	if kept, ok := r.memory.plan(tenant, c); ok && memorable {
 		kept.errand = e
 		kept.note(&t.record)
 		return kept, nil
@@ -105,9 +113,11 @@ func (r *Relay) policy(ctx context.Context, e errand, t *trail) (plan, *call.Ref
 		}
 		p.tool = tool
 	}
-	p.decision, refusal = policy.Decide(tenant.Rules, c.Operation, target(tenant, server, p.tool))
+	asked := target(tenant, server, p.tool)
+	asked.Resource, asked.Prompt = c.Resource, c.Prompt
+	p.decision, refusal = policy.Decide(tenant.Rules, c.Operation, asked)
 	p.note(&t.record)
-	if refusal == nil && e.session == nil {
+	if refusal == nil && memorable {
 		r.memory.allow(p)
 	}
 	return p, refusal

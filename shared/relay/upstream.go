@@ -66,7 +66,11 @@ func (r *Relay) ask(ctx context.Context, p plan, c credential, route egress.Rout
 		}
 		return Answer{Facts: facts}, nil
 	}
-	return r.callTool(ctx, p, request, t)
+	if p.call.Operation == call.OperationToolsCall {
+		return r.callTool(ctx, p, request, t)
+	}
+	answer, _, refusal := r.tell(ctx, p, request, t)
+	return answer, refusal
 }
 
 // notify hands on what a server tells of a call that runs; nil where nobody
@@ -94,16 +98,22 @@ const noPause = time.Nanosecond
 // request is what the exchange is asked.
 func (r *Relay) request(p plan, c credential, route egress.Route) exchange.Request {
 	limits := p.server.Limits
+	capabilities, responses := r.input(p)
 	return exchange.Request{
-		Tenant:      p.tenant.ID,
-		Server:      p.server.Name,
-		Route:       route,
-		Authorize:   c.binding.Apply,
-		Session:     r.memory.session(p),
-		Origin:      p.origin,
-		Owner:       owner(p),
-		Operation:   p.call.Operation,
-		Tool:        p.tool,
+		Tenant:       p.tenant.ID,
+		Server:       p.server.Name,
+		Route:        route,
+		Authorize:    c.binding.Apply,
+		Session:      r.memory.session(p),
+		Origin:       p.origin,
+		Owner:        owner(p),
+		Operation:    p.call.Operation,
+		Tool:         p.tool,
+		Resource:     p.call.Resource,
+		Prompt:       p.call.Prompt,
+		Argument:     p.call.Argument,
+		Context:      p.call.Context,
+		Capabilities: capabilities, InputResponses: responses, RequestState: p.state,
 		List:        p.call.List,
 		Arguments:   p.call.Arguments,
 		Meta:        p.call.Meta,
@@ -123,17 +133,15 @@ func (r *Relay) request(p plan, c credential, route egress.Route) exchange.Reque
 
 // callTool asks the server to run the tool. A modern server wants some
 // arguments in headers too, and only the tool's description says which: where
-// this process does not know it, the store is asked, then the server. None of
-// it is needed for a legacy server.
+// nobody knows it, the server is asked for it. None of it is needed for a
+// legacy server.
 func (r *Relay) callTool(ctx context.Context, p plan, request exchange.Request, t *trail) (Answer, *call.Refusal) {
 	began := r.Now()
-	k, known := r.shelf.get(p, began)
-	answer, needs, refusal := r.tell(ctx, request, k.tool(p.tool, known), t)
+	k := r.known(ctx, p)
+	answer, needs, refusal := r.tell(ctx, p, describe(request, k.tool(p.tool, began)), t)
 	if needs {
-		if !known {
-			if k, known = r.stored(ctx, p); !known {
-				k, refusal = r.learn(ctx, p, began)
-			}
+		if !k.describes(began) {
+			k, refusal = r.learn(ctx, p, began)
 		}
 		if refusal == nil {
 			refusal = k.unusable(p.tool)
@@ -141,7 +149,7 @@ func (r *Relay) callTool(ctx context.Context, p plan, request exchange.Request, 
 		if refusal != nil {
 			return answer, refusal
 		}
-		answer, _, refusal = r.tell(ctx, request, k.tool(p.tool, true), t)
+		answer, _, refusal = r.tell(ctx, p, describe(request, k.tool(p.tool, began)), t)
 	}
 	if refusal == nil || refusal.Reason != call.HeadersRefused || t.record.Posts > 1 {
 		return answer, refusal
@@ -149,22 +157,34 @@ func (r *Relay) callTool(ctx context.Context, p plan, request exchange.Request, 
 	// The description may have changed since it was read. Nothing ran.
 	before := k.params[p.tool]
 	k, failed := r.learn(ctx, p, r.Now())
+	if failed == nil {
+		failed = r.held(ctx, p)
+	}
+	if failed != nil && failed.Reason == call.ToolHeld {
+		return answer, failed
+	}
 	if failed != nil || k.unusable(p.tool) != nil || slices.EqualFunc(before, k.params[p.tool], sameParam) {
 		return answer, refusal
 	}
 	t.record.Again = againHeaders
-	answer, _, refusal = r.tell(ctx, request, k.tool(p.tool, true), t)
+	answer, _, refusal = r.tell(ctx, p, describe(request, k.tool(p.tool, r.Now())), t)
 	return answer, refusal
+}
+
+// describe tells a request what is known of its tool.
+func describe(request exchange.Request, d described) exchange.Request {
+	request.Described, request.Params = d.known, d.params
+	return request
 }
 
 func sameParam(a, b wire.Param) bool {
 	return a.Header == b.Header && a.Type == b.Type && slices.Equal(a.Path, b.Path)
 }
 
-// tell is one try of a call. It needs the tool's description where the server
-// is modern and d does not know it; nothing was asked of the tool then.
-func (r *Relay) tell(ctx context.Context, request exchange.Request, d described, t *trail) (a Answer, needs bool, _ *call.Refusal) {
-	request.Described, request.Params = d.known, d.params
+// tell is one try of what the agent asks. It needs the tool's description where
+// the server is modern and the request does not have it; nothing was asked of
+// the tool then.
+func (r *Relay) tell(ctx context.Context, p plan, request exchange.Request, t *trail) (a Answer, needs bool, _ *call.Refusal) {
 	request.Once = t.record.Posts > 0 // whatever it was asked again for
 	reply, err := r.Exchange.Call(ctx, request)
 	r.note(t, reply.Facts)
@@ -174,13 +194,13 @@ func (r *Relay) tell(ctx context.Context, request exchange.Request, d described,
 	case err != nil:
 		return Answer{Facts: reply.Facts}, false, asRefusal(err)
 	}
-	answer, refusal := answered(reply)
+	answer, refusal := r.answered(p, reply)
 	return answer, false, refusal
 }
 
 // learn reads the server's tools for a call that needs to know one, or waits
 // for another call that does; what was read before since is not enough.
-func (r *Relay) learn(ctx context.Context, p plan, since time.Time) (kept, *call.Refusal) {
+func (r *Relay) learn(ctx context.Context, p plan, since time.Time) (*kept, *call.Refusal) {
 	for {
 		lesson, mine := r.lessons.begin(gateKey{p.tenant.ID, p.server.Name})
 		if mine {
@@ -191,30 +211,14 @@ func (r *Relay) learn(ctx context.Context, p plan, since time.Time) (kept, *call
 		case <-lesson:
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.Canceled) {
-				return kept{}, &call.Refusal{Reason: call.Cancelled, Impact: call.ImpactNone, Err: ctx.Err()}
+				return nil, &call.Refusal{Reason: call.Cancelled, Impact: call.ImpactNone, Err: ctx.Err()}
 			}
-			return kept{}, call.Refuse(call.ListFailed, "the tools were not read in time")
+			return nil, call.Refuse(call.ListFailed, "the tools were not read in time")
 		}
-		if k, ok := r.shelf.get(p, r.Now()); ok && !k.catalog.Acquired.Before(since) {
+		if k := r.known(ctx, p); k.current() && !k.catalog.Acquired.Before(since) {
 			return k, nil
 		}
 	}
-}
-
-// study is an acquisition for the sake of a call: a call of its own in the
-// trail, in the same caller's session.
-func (r *Relay) study(ctx context.Context, p plan) (kept, *call.Refusal) {
-	now := r.Now()
-	c := p.call
-	c.ID, c.At, c.Face, c.Meta, c.List = r.NewID(now), now, call.FaceInternal, nil, call.ListTools
-	answer, refusal := r.acquire(ctx, errand{call: c, within: true})
-	answer.Settle()
-	if refusal != nil {
-		refusal.Impact = call.ImpactNone // of the call that waits
-		return kept{}, refusal
-	}
-	k, _ := r.shelf.get(p, now)
-	return k, nil
 }
 
 // listed checks a list that was read against the registration.

@@ -78,7 +78,7 @@ func TestAStoredDescriptionIsUsedByTheNextProcess(t *testing.T) {
 }
 
 func TestADescriptionThatChangedIsReadAgain(t *testing.T) {
-	f := kit.New(t, "", "")
+	f := kit.New(t, `,"pin":"warn"`, "")
 	var header atomic.Value
 	header.Store("Region")
 	f.Answer = mirrored(&header)
@@ -97,12 +97,33 @@ func TestADescriptionThatChangedIsReadAgain(t *testing.T) {
 	}
 }
 
+func TestADescriptionThatChangedUnderAPinIsNotFollowed(t *testing.T) {
+	f := kit.New(t, "", "")
+	var header atomic.Value
+	header.Store("Region")
+	f.Answer = mirrored(&header)
+	f.Lists = func(w http.ResponseWriter, r *http.Request, body map[string]json.RawMessage) {
+		listing(fmt.Sprintf(region, header.Load().(string)))(w, r, body)
+	}
+	if _, refusal := f.Do(t.Context(), kit.Call("look")); refusal != nil {
+		t.Fatal(refusal)
+	}
+	header.Store("Zone")
+	for range 2 {
+		_, refusal := f.Do(t.Context(), kit.Call("look"))
+		kit.WantReason(t, refusal, call.ToolHeld)
+	}
+	if f.Posts.Load() != 2 {
+		t.Errorf("%d posts, want the first call's and the one whose headers were refused", f.Posts.Load())
+	}
+}
+
 func TestHeadersThatAreRefusedForNoReasonAreNotTriedAgain(t *testing.T) {
 	f := kit.New(t, "", "")
 	var header atomic.Value
 	header.Store("Other")
 	f.Answer, f.Lists = mirrored(&header), listing(fmt.Sprintf(region, "Region"))
-	_, refusal := f.Do(t.Context(), kit.Call("change"))
+	_, refusal := f.Do(t.Context(), kit.Call("look"))
 	kit.WantReason(t, refusal, call.HeadersRefused)
 	if f.Posts.Load() != 1 || refusal.MayHaveRun() != call.ImpactNone {
 		t.Errorf("%d posts, effect %s, want 1 and none", f.Posts.Load(), refusal.MayHaveRun())

@@ -169,7 +169,7 @@ func New(t *testing.T, serverKeys, fileKeys string) *Relay {
 		Result(w, body, `{"resultType":"complete","content":[]}`)
 	}
 	f.Lists = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
-		Result(w, body, `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[]}`)
+		Result(w, body, `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"change","inputSchema":{"type":"object"}},{"name":"look","inputSchema":{"type":"object"}},{"name":"unclassified","inputSchema":{"type":"object"}}]}`)
 	}
 	upstream := httptest.NewServer(http.HandlerFunc(f.serve))
 	t.Cleanup(upstream.Close)

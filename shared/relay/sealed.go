@@ -1,0 +1,113 @@
+package relay
+
+import (
+	"encoding/json"
+	"time"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/catalog"
+	"mcprelay/shared/registry"
+	"mcprelay/shared/seal"
+	"mcprelay/shared/wire"
+)
+
+// StateLifetime is how long an agent has to answer what a server asks: time for
+// a person to read a form and fill it in, and too short to keep a state for
+// another day.
+const StateLifetime = 10 * time.Minute
+
+// mayAsk reports whether what the server asks goes to the agent: the server's
+// entry says so, the agent can be asked, and there is a key to seal the state
+// with. Where it is false the server is told that nobody can be asked, and what
+// it asks all the same is refused.
+func (r *Relay) mayAsk(p plan) bool {
+	return r.Sealer != nil && p.call.Modern && p.call.Operation.Asks() && p.server.Elicitation == registry.ElicitationPass
+}
+
+// unseal opens the state that the agent gave back: the server's own, a JSON
+// string, or nil where there is none. It must be called before the intent, so
+// that a state of somebody else's, of another request or of yesterday reaches
+// nobody.
+func (r *Relay) unseal(p plan) (json.RawMessage, *call.Refusal) {
+	switch {
+	case p.call.RequestState == "":
+		return nil, nil
+	case !r.mayAsk(p):
+		return nil, call.Refuse(call.StateRefused, "server %s may ask nothing of this agent", p.server.Name)
+	}
+	state, err := r.Sealer.Open(binding(p.call), p.call.RequestState, r.Now())
+	if err != nil {
+		return nil, &call.Refusal{Reason: call.StateRefused, Detail: err.Error(), Err: err}
+	}
+	return json.RawMessage(state), nil
+}
+
+// question makes a result that asks the agent for something one that it can be
+// given: the server's state in it is sealed to this caller and this request. It
+// must be called before secrets are masked, or the server would get a state back
+// that is not its own.
+func (r *Relay) question(p plan, a Answer) (Answer, *call.Refusal) {
+	if !r.mayAsk(p) {
+		return Answer{Facts: a.Facts}, call.Refuse(call.InputRequired, "resultType %s", resultInputRequired)
+	}
+	a.ResultType = resultInputRequired
+	state, ok := wire.Member(a.Result, memberState)
+	if !ok {
+		return a, nil
+	}
+	if len(state) == 0 || state[0] != '"' {
+		return Answer{Facts: a.Facts}, call.Refuse(call.Protocol, "requestState is not a string")
+	}
+	closed, err := r.Sealer.Seal(binding(p.call), string(state), r.Now().Add(StateLifetime))
+	if err != nil {
+		return Answer{Facts: a.Facts}, call.Refuse(call.ReplyTooLarge, "requestState of %d bytes: %s", len(state), err)
+	}
+	a.State = closed
+	a.Result, err = wire.SetMember(a.Result, memberState, wire.AppendString(nil, closed))
+	if err != nil {
+		return Answer{Facts: a.Facts}, asRefusal(err)
+	}
+	return a, nil
+}
+
+const memberState = "requestState"
+
+// binding is what a state belongs to.
+func binding(c call.Call) seal.Binding {
+	return seal.Binding{
+		Tenant: c.Principal.Tenant, Kind: string(c.Principal.Kind), Subject: c.Principal.Subject,
+		Server: c.Server, Method: string(c.Operation), Digest: digest(asked(c)),
+	}
+}
+
+// asked is what the agent asks of which server: the members of its request that
+// say so, whatever it adds about how.
+func asked(c call.Call) []wire.Set {
+	return []wire.Set{
+		member("method", string(c.Operation)), member("server", c.Server),
+		member("tool", c.Tool), member("resource", c.Resource), member("prompt", c.Prompt),
+		{Name: "arguments", Value: c.Arguments}, {Name: "argument", Value: c.Argument}, {Name: "context", Value: c.Context},
+	}
+}
+
+func member(name, text string) wire.Set {
+	return wire.Set{Name: name, Value: wire.AppendString(nil, text)}
+}
+
+// digest is the same for requests that differ in nothing but blanks and the
+// order of members, which an agent may write anew when it repeats one. Members
+// without a value are left out.
+func digest(members []wire.Set) string {
+	object := []byte{'{'}
+	for _, m := range members {
+		if len(m.Value) == 0 {
+			continue
+		}
+		if len(object) > 1 {
+			object = append(object, ',')
+		}
+		object = append(wire.AppendString(object, m.Name), ':')
+		object = append(object, m.Value...)
+	}
+	return catalog.Digest(append(object, '}'))
+}

@@ -1,0 +1,134 @@
+package relay
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/registry"
+)
+
+// surveys are the acquisitions for the sake of lists: at most one at a time a
+// server. The relay owns them and waits for them. Must be made by newSurveys.
+type surveys struct {
+	quit context.Context // ends them
+	stop context.CancelFunc
+
+	mu     sync.Mutex
+	closed bool
+	open   map[gateKey]chan struct{}
+	ended  map[gateKey]ended
+}
+
+// ended is how the last survey of a server ended.
+type ended struct {
+	server  *registry.Server // another registration is tried at once
+	refusal *call.Refusal
+	lists   map[call.List]*call.Refusal // that failed though the tools were read
+	until   time.Time                   // how long a failure is believed
+}
+
+func newSurveys() *surveys {
+	quit, stop := context.WithCancel(context.Background())
+	return &surveys{quit: quit, stop: stop, open: map[gateKey]chan struct{}{}, ended: map[gateKey]ended{}}
+}
+
+// surveyed begins a survey of a server, unless one is under way, or one failed
+// a moment ago. What it gives is closed when the survey has ended; nil where
+// there is nothing to wait for.
+func (r *Relay) surveyed(ctx context.Context, p plan) <-chan struct{} {
+	key, s := gateKey{p.tenant.ID, p.server.Name}, r.surveys
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if done, ok := s.open[key]; ok {
+		return done
+	}
+	last := s.ended[key]
+	if s.closed || last.refusal != nil && last.server == p.server && r.Now().Before(last.until) {
+		return nil
+	}
+	done := make(chan struct{})
+	s.open[key] = done
+	go func() {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), orElse(p.server.Limits.StartupTimeout, OpenBudget)+Reserve)
+		defer cancel()
+		defer context.AfterFunc(s.quit, cancel)()
+		lists, refusal := r.survey(bounded, p)
+		s.end(key, done, ended{server: p.server, refusal: refusal, lists: lists, until: r.Now().Add(failedFor)})
+	}()
+	return done
+}
+
+func (s *surveys) end(key gateKey, done chan struct{}, e ended) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.ended) >= maxShelf {
+		clear(s.ended)
+	}
+	s.ended[key] = e
+	delete(s.open, key)
+	close(done)
+}
+
+// last is how the last survey of a server under this registration ended.
+func (s *surveys) last(p plan) ended {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.ended[gateKey{p.tenant.ID, p.server.Name}]
+	if e.server != p.server {
+		return ended{}
+	}
+	return e
+}
+
+// any is a survey that is under way, nil for none.
+func (s *surveys) any() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, done := range s.open {
+		return done
+	}
+	return nil
+}
+
+// Rest waits until no lists are being read in the background, or ctx ends. A
+// process that is frozen between requests calls it before that.
+func (r *Relay) Rest(ctx context.Context) {
+	for done := r.surveys.any(); done != nil; done = r.surveys.any() {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Close ends what is read in the background and waits for it, or until ctx
+// ends. Calls go on.
+func (r *Relay) Close(ctx context.Context) {
+	r.surveys.mu.Lock()
+	r.surveys.closed = true
+	r.surveys.mu.Unlock()
+	r.surveys.stop()
+	r.Rest(ctx)
+}
+
+// await waits for surveys that nothing can be shown without, together for at
+// most a limit.
+func await(ctx context.Context, limit time.Duration, surveys []<-chan struct{}) {
+	if len(surveys) == 0 {
+		return
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for _, done := range surveys {
+		select {
+		case <-done:
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}

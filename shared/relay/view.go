@@ -1,0 +1,241 @@
+package relay
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/catalog"
+	"mcprelay/shared/policy"
+	"mcprelay/shared/registry"
+	"mcprelay/shared/wire"
+)
+
+// FirstWait is how long a list of several servers waits for those of which
+// nothing is kept, all together.
+const FirstWait = 5 * time.Second
+
+// View is what one caller is shown of one server.
+type View struct {
+	Server      string
+	Description string
+	Process     bool            // the server is a child process
+	Catalog     catalog.Catalog // the last one that was good; the zero Catalog for none
+	Fresh       time.Time       // until when its lists need not be asked for again
+	// Failure is why the server could not be read the last time, nil where it
+	// could; Failures the same of single lists.
+	Failure  *call.Refusal
+	Failures map[call.List]*call.Refusal
+
+	tenant *registry.Tenant
+	server *registry.Server
+	kept   *kept
+}
+
+// Shown is one item of a list as agents are shown it.
+type Shown struct {
+	Name     string // that it is offered under
+	Upstream string // the upstream's own: a name, a URI or a template
+	Raw      json.RawMessage
+}
+
+// Known reports whether there is a list to show.
+func (v View) Known() bool { return v.kept.current() && !v.Catalog.Listed.IsZero() }
+
+// View gives what c's caller is shown of one server, which it reads where
+// nothing is kept. The refusal says why there is nothing to show; it has been
+// recorded.
+func (r *Relay) View(ctx context.Context, c call.Call) (View, *call.Refusal) {
+	c.Operation, c.Tool = call.OperationDiscover, ""
+	var t trail
+	p, refusal := r.policy(ctx, errand{call: c}, &t)
+	if refusal != nil {
+		return View{}, r.Refuse(ctx, c, r.refusal(ctx, t, p, refusal))
+	}
+	v := r.see(ctx, p)
+	if done := r.due(ctx, v, p); done != nil && !v.Known() {
+		await(ctx, orElse(p.server.Limits.StartupTimeout, OpenBudget)+Reserve, []<-chan struct{}{done})
+		v = r.see(ctx, p)
+	}
+	if !v.Known() {
+		refusal := v.Failure
+		if refusal == nil {
+			refusal = call.Refuse(call.ListFailed, "the lists were not read in time")
+		}
+		return v, r.Refuse(ctx, c, r.refusal(ctx, t, p, refusal))
+	}
+	r.showed(ctx, c, 1)
+	return v, nil
+}
+
+// Views gives what c's caller is shown of every server that it may reach, in
+// the order of their names. A server that is slow or down is there with its
+// last good lists, or none, and says why; it delays the others by at most
+// [FirstWait], and only while nothing of it is kept. The refusal has been
+// recorded.
+func (r *Relay) Views(ctx context.Context, c call.Call) ([]View, *call.Refusal) {
+	plans, refusal := r.reachable(ctx, c)
+	if refusal != nil {
+		return nil, r.Refuse(ctx, c, refusal)
+	}
+	views := make([]View, len(plans))
+	var first []<-chan struct{}
+	for i, p := range plans {
+		views[i] = r.see(ctx, p)
+		if done := r.due(ctx, views[i], p); done != nil && !views[i].Known() {
+			first = append(first, done)
+		}
+	}
+	if await(ctx, FirstWait, first); len(first) > 0 {
+		for i, p := range plans {
+			views[i] = r.see(ctx, p)
+		}
+	}
+	r.showed(ctx, c, len(views))
+	return views, nil
+}
+
+// reachable are the servers of a tenant that the rules let the relay reach for
+// c's caller.
+func (r *Relay) reachable(ctx context.Context, c call.Call) ([]plan, *call.Refusal) {
+	tenant, err := r.Registry.Tenant(ctx, c.Principal.Tenant)
+	if err != nil {
+		return nil, &call.Refusal{Reason: call.PolicyUnavailable, Detail: "the registration could not be read", Err: err}
+	}
+	c.Operation, c.Tool = call.OperationDiscover, ""
+	names := slices.Sorted(maps.Keys(tenant.Servers))
+	plans := make([]plan, 0, len(names))
+	for _, name := range names[:min(len(names), tenant.Settings.MaxServers)] {
+		var t trail
+		c.Server = name
+		if p, refusal := r.policy(ctx, errand{call: c}, &t); refusal == nil {
+			plans = append(plans, p)
+		}
+	}
+	return plans, nil
+}
+
+// see is the view of a server as it is now.
+func (r *Relay) see(ctx context.Context, p plan) View {
+	k, last := r.known(ctx, p), r.surveys.last(p)
+	v := View{
+		Server: p.server.Name, Description: p.server.Description, Process: p.server.Process != nil,
+		Failure: last.refusal, Failures: last.lists, tenant: p.tenant, server: p.server, kept: k,
+	}
+	if k.current() {
+		v.Catalog, v.Fresh = k.catalog, k.catalog.Listed.Add(FreshFor)
+	}
+	return v
+}
+
+// due begins to read a server whose lists are not fresh, see surveyed.
+func (r *Relay) due(ctx context.Context, v View, p plan) <-chan struct{} {
+	if v.Known() && r.Now().Before(v.Fresh) {
+		return nil
+	}
+	return r.surveyed(ctx, p)
+}
+
+// showed leaves a line about lists that were shown: no server was asked, so
+// there is no record.
+func (r *Relay) showed(ctx context.Context, c call.Call, servers int) {
+	r.Log.LogAttrs(ctx, slog.LevelInfo, "listed",
+		slog.String("call_id", c.ID), slog.String("tenant", c.Principal.Tenant), slog.String("agent", c.Principal.Subject),
+		slog.String("operation", string(c.Operation)), slog.String("server", c.Server), slog.Int("servers", servers))
+}
+
+// Tools are the tools that the rules offer and no pin holds back, under their
+// offered names and in the order of these.
+func (v View) Tools() []Shown { return v.list(call.ListTools) }
+
+// Resources are the resources that the rules offer, in the order of their URIs.
+func (v View) Resources() []Shown { return v.list(call.ListResources) }
+
+// Templates are the resource templates that the rules offer, in their order.
+func (v View) Templates() []Shown { return v.list(call.ListTemplates) }
+
+// Prompts are the prompts that the rules offer, in the order of their names.
+func (v View) Prompts() []Shown { return v.list(call.ListPrompts) }
+
+// List is what is shown of one list.
+func (v View) List(list call.List) []Shown { return v.list(list) }
+
+// list works out what is shown of a list, once for a catalog and a snapshot of
+// the registration. The result must not be changed.
+func (v View) list(list call.List) []Shown {
+	if !v.kept.current() {
+		return nil
+	}
+	k := v.kept
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.tenant != v.tenant {
+		k.tenant, k.shown = v.tenant, make(map[call.List][]Shown, 4)
+	}
+	shown, ok := k.shown[list]
+	if !ok {
+		shown = v.offered(list)
+		k.shown[list] = shown
+	}
+	return shown
+}
+
+func (v View) offered(list call.List) []Shown {
+	var items []catalog.Item
+	switch list {
+	case call.ListTools:
+		return v.tools()
+	case call.ListResources:
+		items = v.Catalog.Resources
+	case call.ListTemplates:
+		items = v.Catalog.Templates
+	case call.ListPrompts:
+		items = v.Catalog.Prompts
+	}
+	var shown []Shown
+	for _, item := range items {
+		if policy.Offers(v.tenant.Rules, itemTarget(v.tenant, v.server, list, item.Name)) {
+			shown = append(shown, Shown{Name: item.Name, Upstream: item.Name, Raw: item.Raw})
+		}
+	}
+	return shown
+}
+
+func (v View) tools() []Shown {
+	var shown []Shown
+	for _, tool := range v.Catalog.Tools {
+		if !offers(v.tenant, v.server, tool.Name) || heldBack(v.server, v.Catalog, tool.Name) != nil {
+			continue
+		}
+		name := v.server.Offered(tool.Name)
+		if descriptor, err := tool.Renamed(name); err == nil {
+			shown = append(shown, Shown{Name: name, Upstream: tool.Name, Raw: descriptor})
+		}
+	}
+	slices.SortFunc(shown, func(a, b Shown) int { return cmp.Compare(a.Name, b.Name) })
+	return shown
+}
+
+// Headers says which arguments of a tool, by its offered name, a modern agent
+// repeats in headers; nil for none, and where nothing is kept of the tool.
+func (r *Relay) Headers(ctx context.Context, c call.Call) []wire.Param {
+	tenant, err := r.Registry.Tenant(ctx, c.Principal.Tenant)
+	if err != nil {
+		return nil
+	}
+	c.Operation = call.OperationToolsCall
+	var t trail
+	p, refusal := r.policy(ctx, errand{call: c}, &t)
+	if refusal != nil || p.tenant != tenant {
+		return nil
+	}
+	if k := r.known(ctx, p); k.describes(r.Now()) {
+		return k.params[p.tool]
+	}
+	return nil
+}
