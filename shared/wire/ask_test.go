@@ -24,7 +24,7 @@ func asks() map[string]struct {
 		"prompt":               {wire.Ask{Operation: call.OperationPromptsGet, Name: "p", Arguments: raw(`{"x":"<&>"}`)}, `,"name":"p","arguments":{"x":"<&>"}`, "p"},
 		"resource":             {wire.Ask{Operation: call.OperationResourcesRead, URI: "file:///a b?x=<&>"}, `,"uri":"file:///a b?x=<&>"`, "file:///a b?x=<&>"},
 		"completion, prompt":   {wire.Ask{Operation: call.OperationComplete, Name: "p", Argument: raw(`{"name":"x","value":""}`)}, `,"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"x","value":""}`, ""},
-		"completion, template": {wire.Ask{Operation: call.OperationComplete, URI: "f:///{p}", Argument: raw(`{}`), Context: raw(`{"arguments":{}}`)}, `,"ref":{"type":"ref/resource","uri":"f:///{p}"},"argument":{},"context":{"arguments":{}}`, ""},
+		"completion, template": {wire.Ask{Operation: call.OperationComplete, URI: "f:///{p}", Argument: raw(`{"name":"p","value":"v"}`), Context: raw(`{"arguments":{}}`)}, `,"ref":{"type":"ref/resource","uri":"f:///{p}"},"argument":{"name":"p","value":"v"},"context":{"arguments":{}}`, ""},
 	}
 }
 
@@ -53,7 +53,8 @@ func TestAnAskIsReadBackAsWhatItWas(t *testing.T) {
 		if refusal != nil {
 			t.Errorf("%s: %v of %s", name, refusal, text)
 		}
-		if tt.ask.Operation != call.OperationComplete && (got.Name != tt.ask.Name || got.URI != tt.ask.URI) {
+		if tt.ask.Operation != call.OperationComplete && (got.Name != tt.ask.Name || got.URI != tt.ask.URI) ||
+			tt.ask.Operation == call.OperationComplete && (got.Ref.Name != tt.ask.Name || got.Ref.URI != tt.ask.URI) {
 			t.Errorf("%s: got %+v of %s", name, got, text)
 		}
 	}
