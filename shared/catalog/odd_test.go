@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcprelay/shared/call"
 	"mcprelay/shared/catalog"
 
 	"github.com/google/go-cmp/cmp"
@@ -117,7 +118,10 @@ func TestInvalidHeaderAnnotationsSkipTheirTool(t *testing.T) {
 
 func TestHiddenToolsAreReported(t *testing.T) {
 	tools, _ := catalog.Tools(raw(`{"name":"a","inputSchema":{}}`, `{"name":"b","inputSchema":{}}`, `{"name":"c","inputSchema":{}}`), usable)
-	want := []catalog.Skip{{Name: "a", Reason: "it is not in allowed_tools"}, {Name: "c", Reason: "it is not in allowed_tools"}}
+	want := []catalog.Skip{
+		{List: call.ListTools, Name: "a", Reason: "it is not in allowed_tools"},
+		{List: call.ListTools, Name: "c", Reason: "it is not in allowed_tools"},
+	}
 	if diff := cmp.Diff(want, catalog.Unexpected(tools, []string{"b"})); diff != "" {
 		t.Errorf("reported (-want +got):\n%s", diff)
 	}
