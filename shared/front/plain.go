@@ -3,6 +3,7 @@ package front
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/relay"
@@ -16,6 +17,9 @@ func (f *Front) servePlain(w http.ResponseWriter, r *http.Request, server, tool 
 	c := f.newCall(r, call.FacePlain)
 	c.Server, c.Tool = bounded(server), bounded(tool)
 	refusal := f.admit(w, r, &c)
+	if refusal == nil {
+		c.IdempotencyKey, refusal = idempotencyKey(r.Header)
+	}
 	if refusal == nil {
 		refusal = readPlain(w, r, &c)
 	}
@@ -40,6 +44,23 @@ func readPlain(w http.ResponseWriter, r *http.Request, c *call.Call) *call.Refus
 	}
 	c.Arguments, refusal = wire.ReadArguments(body)
 	return refusal
+}
+
+// MaxKey bounds Idempotency-Key, in bytes.
+const MaxKey = 255
+
+// idempotencyKey is the key under which a call runs once: visible ASCII, so
+// that no two spellings of one key reach the store. Empty for none.
+func idempotencyKey(h http.Header) (string, *call.Refusal) {
+	values := h["Idempotency-Key"]
+	if len(values) == 0 {
+		return "", nil
+	}
+	unseen := func(c rune) bool { return c < '!' || c > '~' }
+	if len(values) > 1 || values[0] == "" || len(values[0]) > MaxKey || strings.ContainsFunc(values[0], unseen) {
+		return "", call.Refuse(call.BadRequest, "header Idempotency-Key is repeated, empty, too long or not visible ASCII")
+	}
+	return values[0], nil
 }
 
 // plainReply keeps the upstream's bytes as they came.
