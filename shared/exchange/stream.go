@@ -50,7 +50,7 @@ func count(reply *wire.Reply, r *Request, m *message) {
 		return
 	}
 	r.facts.Notifications++
-	if r.Notify != nil && m.agents && reply.Concerns(m.meta) {
+	if r.Notify != nil && m.ask.Operation != "" && reply.Concerns(m.meta) {
 		r.Notify(reply.Method, reply.Params)
 	}
 }

@@ -183,7 +183,7 @@ func (x *conversation) count(reply *wire.Reply) {
 		return
 	}
 	x.f.Notifications++
-	if x.r.Notify != nil && x.m.agents && reply.Concerns(x.m.meta) {
+	if x.r.Notify != nil && x.m.ask.Operation != "" && reply.Concerns(x.m.meta) {
 		x.r.Notify(reply.Method, reply.Params)
 	}
 }
