@@ -1,11 +1,13 @@
-// Package front is what agents speak to: the MCP endpoint of a server and the
-// plain face for runtimes without MCP.
+// Package front is what agents speak to: one MCP server over all servers that
+// a caller may reach, the same for each server by itself, and the plain face
+// for runtimes without MCP.
 //
 // It promises that a request is authenticated before anything about a server
 // is revealed, that a body is read whole, bounded and strictly before it is
 // acted on, and that every refusal names its stage and call id. It refuses
 // foreign origins and hosts, and it never shows an upstream's bytes but the
-// answer itself.
+// answer itself. A server that is slow or down never loses an agent the lists
+// of the others.
 package front
 
 import (
@@ -15,8 +17,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"mcprelay/shared/call"
@@ -47,6 +47,8 @@ type Options struct {
 type Front struct {
 	Options
 	info json.RawMessage // serverInfo: the relay's own, on both eras
+
+	renderings renderings
 }
 
 // New makes the handler.
@@ -62,21 +64,7 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(BodyBudget))
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	parts := segments(r)
-	switch {
-	case len(parts) == 1 && parts[0] == "healthz":
-		f.health(w, r)
-	case len(parts) == 4 && parts[0] == "v1" && parts[1] == "servers" && parts[3] == "mcp":
-		f.serveMCP(w, r, parts[2])
-	case len(parts) == 5 && parts[0] == "v1" && parts[1] == "servers" && parts[3] == "tools":
-		f.servePlain(w, r, parts[2], parts[4])
-	case len(parts) == 4 && parts[0] == "v1" && parts[1] == "servers" && isList(parts[3]):
-		f.serveList(w, r, parts[2], parts[3])
-	case len(parts) == 3 && parts[0] == "v1" && parts[1] == "runs":
-		f.serveRun(w, r, parts[2])
-	default:
-		f.Refuse(w, r, call.Refuse(call.NotFound, ""))
-	}
+	f.route(w, r, segments(r))
 }
 
 // recovered answers with a constant where a handler panicked. The value stays
@@ -88,31 +76,6 @@ func (f *Front) recovered(w http.ResponseWriter, r *http.Request) {
 	}
 	c := f.newCall(r, call.FacePlain)
 	writeProblem(w, c, f.Relay.Refuse(r.Context(), c, call.Refuse(call.Internal, "a panic of type %T", value)))
-}
-
-// Refuse answers for a request that never became one, because what carried it
-// was malformed or its path is nobody's. Nobody has been authenticated: it leaves a line and a count.
-func (f *Front) Refuse(w http.ResponseWriter, r *http.Request, refusal *call.Refusal) {
-	if parts := segments(r); len(parts) == 4 && parts[3] == "mcp" {
-		f.refuse(w, r, request{call: f.newCall(r, call.FaceMCP)}, refusal)
-		return
-	}
-	c := f.newCall(r, call.FacePlain)
-	writeProblem(w, c, f.Relay.Refuse(r.Context(), c, refusal))
-}
-
-// segments splits the path; nil where one cannot be decoded or is empty.
-func segments(r *http.Request) []string {
-	path := strings.TrimSuffix(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
-	parts := strings.Split(path, "/")
-	for i, part := range parts {
-		decoded, err := url.PathUnescape(part)
-		if err != nil || decoded == "" {
-			return nil
-		}
-		parts[i] = decoded
-	}
-	return parts
 }
 
 func (f *Front) health(w http.ResponseWriter, r *http.Request) {

@@ -14,13 +14,15 @@ import (
 type request struct {
 	wire.Request
 	call   call.Call
+	desk   desk
 	modern bool
 }
 
-// serveMCP is POST /v1/servers/{server}/mcp, both eras on one URL.
+// serveMCP is POST /v1/servers/{server}/mcp and, for all servers with an empty
+// name, POST /v1/mcp; both eras on one URL.
 func (f *Front) serveMCP(w http.ResponseWriter, r *http.Request, server string) {
-	q := request{call: f.newCall(r, call.FaceMCP)}
-	q.call.Server = bounded(server)
+	q := request{call: f.newCall(r, call.FaceMCP), desk: desk{relay: f.Relay, server: bounded(server)}}
+	q.call.Server = q.desk.server
 	refusal := f.admit(w, r, &q.call)
 	if refusal == nil {
 		refusal = readMCP(w, r, &q)
@@ -54,10 +56,8 @@ func readMCP(w http.ResponseWriter, r *http.Request, q *request) *call.Refusal {
 	if refusal != nil {
 		return refusal
 	}
-	if q.Method == "tools/call" {
-		q.call.Tool, q.call.Arguments, q.call.Meta = bounded(q.Name), q.Arguments, q.Meta
-	} else {
-		q.call.Operation = call.Operation(bounded(q.Method))
+	if refusal := q.asked(r.Header); refusal != nil {
+		return refusal
 	}
 	if q.Notification() && !strings.HasPrefix(q.Method, "notifications/") {
 		return call.Refuse(call.BadRequest, "a request without an id")
@@ -67,10 +67,31 @@ func readMCP(w http.ResponseWriter, r *http.Request, q *request) *call.Refusal {
 	}
 	header := r.Header.Get("MCP-Protocol-Version")
 	q.modern = q.Modern() || wire.IsModern(header)
-	if q.modern {
-		return checkModern(q)
+	if !q.modern {
+		return checkLegacy(header)
 	}
-	return checkLegacy(header)
+	q.call.Modern, q.call.Capabilities = true, q.Capabilities
+	q.call.InputResponses, q.call.RequestState = q.InputResponses, q.RequestState
+	return checkModern(q)
+}
+
+// asked notes what the request asks for, by the names that the agent uses.
+func (q *request) asked(h http.Header) (refusal *call.Refusal) {
+	q.call.Operation = call.Operation(bounded(q.Method))
+	if !q.call.Operation.Asks() {
+		return nil
+	}
+	q.call.Meta = q.Meta
+	switch q.call.Operation {
+	case call.OperationToolsCall:
+		q.call.Tool, q.call.Arguments = bounded(q.Name), q.Arguments
+		q.call.IdempotencyKey, refusal = idempotencyKey(h)
+	case call.OperationPromptsGet:
+		q.call.Prompt, q.call.Arguments = bounded(q.Name), q.Arguments
+	case call.OperationResourcesRead:
+		q.call.Resource = q.URI
+	}
+	return refusal
 }
 
 // checkModern asks of a modern request what MCP 2026-07-28 requires; its
@@ -118,10 +139,10 @@ func quoted(value any) json.RawMessage {
 // the other.
 func (f *Front) dispatch(w http.ResponseWriter, r *http.Request, q request) {
 	switch {
-	case q.Method == "tools/call":
-		f.callTool(w, r, q)
-	case q.Method == "tools/list":
-		f.listTools(w, r, q)
+	case q.call.Operation.Asks():
+		f.ask(w, r, q)
+	case listOf(q.Method) != "":
+		f.list(w, r, q, listOf(q.Method))
 	case q.Method == "server/discover" && q.modern:
 		f.discover(w, r, q)
 	case q.Method == "initialize" && !q.modern:
@@ -147,48 +168,6 @@ func (f *Front) unknownMethod(w http.ResponseWriter, r *http.Request, q request)
 const envelopeSize = 64
 
 func (f *Front) result(w http.ResponseWriter, q request, result json.RawMessage) {
-	f.resultParts(w, q, [][]byte{result})
-}
-
-// resultParts answers with a result whose parts stand one after another, so
-// that a large one is not copied.
-func (f *Front) resultParts(w http.ResponseWriter, q request, result [][]byte) {
 	head := wire.AppendResultHead(make([]byte, 0, len(q.ID.Raw())+envelopeSize), q.ID)
-	writeParts(w, http.StatusOK, "application/json", head, result, []byte(wire.ResultTail))
-}
-
-func (f *Front) initialize(w http.ResponseWriter, r *http.Request, q request) {
-	if refusal := f.Relay.Offered(r.Context(), q.call); refusal != nil {
-		writeRPCRefusal(w, q.call, q.ID, mcpStatus(refusal), refusal)
-		return
-	}
-	version := wire.Legacy
-	if asked, ok := wire.Member(q.Params, "protocolVersion"); ok {
-		if text := strings.Trim(string(asked), `"`); wire.IsLegacy(text) {
-			version = text
-		}
-	}
-	f.result(w, q, quoted(map[string]any{
-		"protocolVersion": version,
-		"capabilities":    map[string]any{"tools": map[string]any{}},
-		"serverInfo":      f.info,
-	}))
-}
-
-// discoverTTL lets a client keep the answer: it changes with a deployment only.
-const discoverTTL = 3_600_000 // ms
-
-func (f *Front) discover(w http.ResponseWriter, r *http.Request, q request) {
-	if refusal := f.Relay.Offered(r.Context(), q.call); refusal != nil {
-		writeRPCRefusal(w, q.call, q.ID, mcpStatus(refusal), refusal)
-		return
-	}
-	f.result(w, q, quoted(map[string]any{
-		"resultType":        "complete",
-		"supportedVersions": wire.Versions(),
-		"capabilities":      map[string]any{"tools": map[string]any{}},
-		"ttlMs":             discoverTTL,
-		"cacheScope":        "private",
-		"_meta":             map[string]any{wire.MetaServerInfo: f.info},
-	}))
+	writeParts(w, http.StatusOK, "application/json", head, [][]byte{result}, []byte(wire.ResultTail))
 }

@@ -23,7 +23,7 @@ import (
 func (r *Relay) answered(p plan, reply exchange.Reply) (Answer, *call.Refusal) {
 	answer := Answer{Result: reply.Result, Facts: reply.Facts, isError: reply.IsError}
 	if reply.Error != nil {
-		answer.Error, answer.code = reply.Error.Raw, reply.Error.Code
+		answer.Error, answer.Code = reply.Error.Raw, reply.Error.Code
 		return answer, nil
 	}
 	switch reply.ResultType {
@@ -128,7 +128,7 @@ func (r *Relay) final(ctx context.Context, t trail, p plan, a Answer, refusal *c
 		record.Refuse(refusal)
 	} else {
 		record.Answer(answerReason(a))
-		record.RPCCode, record.ResultType = a.code, a.ResultType
+		record.RPCCode, record.ResultType = a.Code, a.ResultType
 	}
 	record.Finish(r.Now())
 	a.CallID = record.CallID

@@ -32,7 +32,7 @@ type refusedFor struct {
 // remember writes down what a call came to; nil where that cannot be done. Its
 // answer was masked before.
 func remember(a Answer, refusal *call.Refusal) []byte {
-	o := outcome{Failed: a.Error != nil, Code: a.code, ToolFailed: a.isError, ResultType: a.ResultType, State: a.State}
+	o := outcome{Failed: a.Error != nil, Code: a.Code, ToolFailed: a.isError, ResultType: a.ResultType, State: a.State}
 	body := a.Result
 	if o.Failed {
 		body = a.Error
@@ -67,7 +67,7 @@ func recall(reply []byte) (Answer, *call.Refusal) {
 			Data: was.Data, RetryAfter: was.RetryAfter, Status: was.Status,
 		}
 	}
-	a := Answer{ResultType: o.ResultType, State: o.State, isError: o.ToolFailed, code: o.Code}
+	a := Answer{ResultType: o.ResultType, State: o.State, isError: o.ToolFailed, Code: o.Code}
 	if o.Failed {
 		a.Error = body
 	} else {

@@ -42,6 +42,7 @@ type Answer struct {
 	CallID string
 	Result json.RawMessage
 	Error  json.RawMessage // the upstream's JSON-RPC error object, whole
+	Code   int64           // of Error
 	Tools  []catalog.Tool  // of an acquisition of tools
 	Items  []catalog.Item  // of one of another list
 	Skips  []catalog.Skip
@@ -56,7 +57,6 @@ type Answer struct {
 	Settle func()
 
 	isError bool
-	code    int64
 	list    call.List
 	tenant  *registry.Tenant // of an acquisition: the snapshot it was made with
 	server  *registry.Server

@@ -45,7 +45,7 @@ type Shown struct {
 }
 
 // Known reports whether there is a list to show.
-func (v View) Known() bool { return v.kept.current() && !v.Catalog.Listed.IsZero() }
+func (v View) Known() bool { return v.kept != nil && v.kept.current() && !v.Catalog.Listed.IsZero() }
 
 // View gives what c's caller is shown of one server, which it reads where
 // nothing is kept. The refusal says why there is nothing to show; it has been
@@ -98,6 +98,18 @@ func (r *Relay) Views(ctx context.Context, c call.Call) ([]View, *call.Refusal) 
 	}
 	r.showed(ctx, c, len(views))
 	return views, nil
+}
+
+// Peek is the view of one server without reading anything of it; the zero View,
+// which shows nothing, where c's caller may not know of it.
+func (r *Relay) Peek(ctx context.Context, c call.Call) View {
+	c = call.Call{Principal: c.Principal, Server: c.Server, Operation: call.OperationDiscover}
+	var t trail
+	p, refusal := r.policy(ctx, errand{call: c}, &t)
+	if refusal != nil {
+		return View{}
+	}
+	return r.see(ctx, p)
 }
 
 // reachable are the servers of a tenant that the rules let the relay reach for
@@ -168,7 +180,7 @@ func (v View) List(list call.List) []Shown { return v.list(list) }
 // list works out what is shown of a list, once for a catalog and a snapshot of
 // the registration. The result must not be changed.
 func (v View) list(list call.List) []Shown {
-	if !v.kept.current() {
+	if v.kept == nil || !v.kept.current() {
 		return nil
 	}
 	k := v.kept

@@ -1,0 +1,110 @@
+package front
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/relay"
+	"mcprelay/shared/wire"
+)
+
+// ask takes tools/call, resources/read, prompts/get and completion/complete
+// through the pipeline.
+func (f *Front) ask(w http.ResponseWriter, r *http.Request, q request) {
+	if refusal := f.addressed(r, &q); refusal != nil {
+		f.refuse(w, r, q, refusal)
+		return
+	}
+	reply, ctx := newReply(w, r)
+	defer reply.close()
+	q.call.Notify = reply.sink(q)
+	answer, refusal := f.Relay.Run(ctx, q.call)
+	defer answer.Settle()
+	switch {
+	case refusal != nil:
+		reply.refuse(q.call, q.ID, mcpStatus(refusal), refusal)
+	case answer.Error != nil:
+		status, raw := rpcError(q.modern, answer)
+		reply.answer(status, wire.AppendError(nil, q.ID, &wire.RPCError{Raw: raw}))
+	default:
+		head := wire.AppendResultHead(make([]byte, 0, len(q.ID.Raw())+envelopeSize), q.ID)
+		parts := append([][]byte{head}, f.shaped(q, answer)...)
+		reply.answer(http.StatusOK, append(parts, []byte(wire.ResultTail))...)
+	}
+}
+
+// addressed finds what the request is about, and compares the headers that
+// repeat arguments, as far as the tool's description is known here.
+func (f *Front) addressed(r *http.Request, q *request) *call.Refusal {
+	if refusal := q.desk.address(r.Context(), q); refusal != nil {
+		return refusal
+	}
+	if !q.modern || q.call.Operation != call.OperationToolsCall {
+		return nil
+	}
+	return wire.CheckParams(r.Header, f.Relay.Headers(r.Context(), q.call), q.Arguments)
+}
+
+// sink passes on what a server tells of the call: progress, and log messages to
+// those who want them. A modern agent asks for them with each request
+// (2026-07-28, server/utilities/logging); one of an older era cannot be told
+// apart from one that did. Nil where nobody takes any.
+func (p *reply) sink(q request) func(string, json.RawMessage) {
+	if p.events == nil {
+		return nil
+	}
+	return func(method string, params json.RawMessage) {
+		if method != "notifications/message" || !q.modern || q.LogLevel {
+			p.notify(method, params)
+		}
+	}
+}
+
+// rpcError is a server's error as the agent gets it. A modern agent does not
+// know the code that servers of before 2026-07-28 have for a URI without a
+// resource, and looks for the codes of the protocol under their own statuses.
+func rpcError(modern bool, a relay.Answer) (status int, raw json.RawMessage) {
+	if !modern {
+		return http.StatusOK, a.Error
+	}
+	switch a.Code {
+	case call.CodeMethodNotFound:
+		return http.StatusNotFound, a.Error
+	case call.CodeHeaderMismatch, call.CodeMissingCapability, call.CodeUnsupportedVersion:
+		return http.StatusBadRequest, a.Error
+	case call.CodeNoResource:
+		if raw, err := wire.SetMember(a.Error, "code", quoted(call.CodeInvalidParams)); err == nil {
+			return http.StatusOK, raw
+		}
+	}
+	return http.StatusOK, a.Error
+}
+
+// shaped is the result as the agent gets it: its links as it can follow them
+// and, for a modern one, what 2026-07-28 requires of every result: its type,
+// where a legacy server gave none, and the relay's serverInfo. All other bytes
+// stay as they came; a result that cannot take members stays whole.
+func (f *Front) shaped(q request, a relay.Answer) [][]byte {
+	result := q.desk.result(q.call, a.Result)
+	if result == nil {
+		result = json.RawMessage(`{}`)
+	}
+	if !q.modern {
+		return [][]byte{result}
+	}
+	changes := append(make([]wire.Set, 0, 4),
+		wire.Set{Name: "resultType", Value: json.RawMessage(`"complete"`), Absent: true},
+		wire.Set{Name: "_meta", Within: []wire.Set{{Name: wire.MetaServerInfo, Value: f.info}}})
+	if q.call.Operation == call.OperationResourcesRead && a.ResultType == "" {
+		// What one caller may read is no other's, whatever the server says.
+		changes = append(changes,
+			wire.Set{Name: "ttlMs", Value: json.RawMessage(`0`), Absent: true},
+			wire.Set{Name: "cacheScope", Value: json.RawMessage(`"private"`)})
+	}
+	parts, err := wire.Splice(result, changes...)
+	if err != nil {
+		return [][]byte{result}
+	}
+	return parts
+}

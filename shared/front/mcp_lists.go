@@ -1,0 +1,134 @@
+package front
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/relay"
+	"mcprelay/shared/wire"
+)
+
+// listOf is the list that a method asks for, empty for none.
+func listOf(method string) call.List {
+	switch method {
+	case "tools/list":
+		return call.ListTools
+	case "resources/list":
+		return call.ListResources
+	case "resources/templates/list":
+		return call.ListTemplates
+	case "prompts/list":
+		return call.ListPrompts
+	}
+	return ""
+}
+
+// listMember is the member of a result that holds a list.
+func listMember(list call.List) string {
+	if list == call.ListTemplates {
+		return "resourceTemplates"
+	}
+	return string(list)
+}
+
+// views are the servers of the path. Where one server's lists could not be
+// read at all that is a refusal, which has been recorded.
+func (f *Front) views(r *http.Request, q request) ([]relay.View, *call.Refusal) {
+	if q.desk.server == "" {
+		return f.Relay.Views(r.Context(), q.call)
+	}
+	view, refusal := f.Relay.View(r.Context(), q.call)
+	return []relay.View{view}, refusal
+}
+
+// list answers the methods that list: what the rules offer to this caller, by
+// the order of servers and names, from what is kept of the servers.
+func (f *Front) list(w http.ResponseWriter, r *http.Request, q request, list call.List) {
+	from, refusal := readPlace(q.Cursor)
+	if refusal != nil {
+		f.refuse(w, r, q, refusal)
+		return
+	}
+	q.call.List = list
+	views, refusal := f.views(r, q)
+	if refusal != nil {
+		writeRPCRefusal(w, q.call, q.ID, mcpStatus(refusal), refusal)
+		return
+	}
+	var items []item
+	for _, view := range views {
+		own := f.renderings.of(q.desk, view, list)
+		if failed := view.Failures[list]; failed != nil && len(own) == 0 && q.desk.server != "" {
+			f.refuse(w, r, q, failed)
+			return
+		}
+		items = append(items, own...)
+	}
+	page, next := cut(items, from)
+	f.result(w, q, f.listResult(q, list, page, next, views))
+}
+
+// listResult is the result of a list: the descriptors as their servers sent
+// them, but for the names that this path gives them.
+func (f *Front) listResult(q request, list call.List, page []item, next place, views []relay.View) json.RawMessage {
+	size := envelopeSize * 8
+	for _, i := range page {
+		size += len(i.raw) + 1
+	}
+	result := append(make([]byte, 0, size), `{"`+listMember(list)+`":[`...)
+	for i, one := range page {
+		if i > 0 {
+			result = append(result, ',')
+		}
+		result = append(result, one.raw...)
+	}
+	result = append(result, ']')
+	if next != (place{}) {
+		result = append(result, `,"nextCursor":"`+next.cursor()+`"`...)
+	}
+	return f.finish(result, q, views)
+}
+
+// metaUnavailable names the servers whose lists may be old or are missing.
+const metaUnavailable = "mcprelay/unavailable"
+
+// finish ends an object with what goes with every list: how long it may be
+// kept, by its caller alone, and which servers could not be read.
+func (f *Front) finish(result []byte, q request, views []relay.View) json.RawMessage {
+	meta := map[string]any{}
+	if down := unavailable(views); len(down) > 0 {
+		meta[metaUnavailable] = down
+	}
+	if q.modern {
+		result = append(result, `,"resultType":"complete","cacheScope":"private","ttlMs":`...)
+		result = strconv.AppendInt(result, f.ttl(views).Milliseconds(), 10)
+		meta[wire.MetaServerInfo] = f.info
+	}
+	if len(meta) > 0 {
+		result = append(append(result, `,"_meta":`...), quoted(meta)...)
+	}
+	return append(result, '}')
+}
+
+// ttl is how long the lists of all views are fresh.
+func (f *Front) ttl(views []relay.View) time.Duration {
+	least := relay.FreshFor
+	for _, v := range views {
+		least = min(least, v.Fresh.Sub(f.Now()))
+	}
+	return max(least, 0)
+}
+
+// unavailable says of servers whose last reading failed what that came to.
+func unavailable(views []relay.View) map[string]failure {
+	down := map[string]failure{}
+	for _, v := range views {
+		if v.Failure != nil {
+			down[v.Server] = failed(v.Failure)
+		}
+	}
+	return down
+}

@@ -1,0 +1,121 @@
+package front
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/catalog"
+	"mcprelay/shared/relay"
+)
+
+// Bounds of one page of a list: few clients ask for a second one, and a reply
+// that is buffered on its way may have 6 MB.
+const (
+	pageItems = 1000
+	pageBytes = 3 << 20
+)
+
+// item is one item of a list as an agent is shown it, and where it stands.
+type item struct {
+	server, name string
+	raw          json.RawMessage
+}
+
+// place is where a list goes on: after an item, whether or not that is still
+// there, so that a cursor means the same in another process and after a change.
+type place struct{ server, name string }
+
+// cursor is the place as an agent is given it.
+func (p place) cursor() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(p.server + "\n" + p.name))
+}
+
+// readPlace reads a cursor; the beginning for an empty one.
+func readPlace(cursor string) (place, *call.Refusal) {
+	if cursor == "" {
+		return place{}, nil
+	}
+	text, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	server, name, ok := strings.Cut(string(text), "\n")
+	if err != nil || !ok || server == "" || name == "" {
+		return place{}, call.Refuse(call.BadParams, "the cursor is not one of this list")
+	}
+	return place{server, name}, nil
+}
+
+// after reports whether an item comes after the place.
+func (p place) after(i item) bool {
+	return i.server > p.server || i.server == p.server && i.name > p.name
+}
+
+// cut takes a page off the items that come after a place, and the place where
+// the next one begins; the zero place for none.
+func cut(items []item, from place) (page []item, next place) {
+	size := 0
+	for _, i := range items {
+		if !from.after(i) {
+			continue
+		}
+		if size += len(i.raw); len(page) == pageItems || len(page) > 0 && size > pageBytes {
+			last := page[len(page)-1]
+			return page, place{last.server, last.name}
+		}
+		page = append(page, i)
+	}
+	return page, place{}
+}
+
+// renderings keeps lists as they are shown on the path of all servers: what
+// there is of them changes with a catalog or a registration only. The zero
+// renderings is ready.
+type renderings struct {
+	mu   sync.Mutex
+	kept map[*relay.Shown][]item // by the first item of what the relay showed
+}
+
+// maxRenderings bounds them: the lists of a hundred servers.
+const maxRenderings = 512
+
+// of gives a view's list as the desk shows it.
+func (r *renderings) of(d desk, v relay.View, list call.List) []item {
+	shown := v.List(list)
+	if len(shown) == 0 {
+		return nil
+	}
+	if d.server != "" {
+		return render(d, v, list, shown)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	items, ok := r.kept[&shown[0]]
+	if !ok {
+		if r.kept == nil || len(r.kept) >= maxRenderings {
+			r.kept = make(map[*relay.Shown][]item)
+		}
+		items = render(d, v, list, shown)
+		r.kept[&shown[0]] = items
+	}
+	return items
+}
+
+func render(d desk, v relay.View, list call.List, shown []relay.Shown) []item {
+	names, exact := make([]string, len(shown)), make([]bool, len(shown))
+	for i, s := range shown {
+		names[i], exact[i] = s.Name, true
+		if d.server == "" && (list == call.ListTools || list == call.ListPrompts) {
+			names[i] = catalog.Shown(v.Server, s.Name)
+			exact[i] = plainly(v.Server, s.Name, names[i])
+		}
+	}
+	out := collided(names, exact)
+	items := make([]item, 0, len(shown))
+	for i, s := range shown {
+		if raw := d.descriptor(v.Server, list, s); raw != nil && !out[i] {
+			items = append(items, item{server: v.Server, name: s.Name, raw: raw})
+		}
+	}
+	return items
+}
