@@ -32,7 +32,8 @@ func (s *sdkServer) count(what string) int {
 }
 
 func newSDKServer(t testing.TB, o mcp.StreamableHTTPOptions) *sdkServer {
-	server := mcp.NewServer(&mcp.Implementation{Name: "peer", Version: "1"}, nil)
+	server := mcp.NewServer(&mcp.Implementation{Name: "peer", Version: "1"}, &mcp.ServerOptions{Instructions: advice, CompletionHandler: sdkCompletion})
+	addSDKAsks(server)
 	schema := json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)
 	server.AddTool(&mcp.Tool{Name: "echo", InputSchema: schema}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(r.Params.Arguments)}}, StructuredContent: r.Params.Arguments}, nil
@@ -141,8 +142,8 @@ func TestSDKServerAnswersErrorsProgressAndLists(t *testing.T) {
 				t.Errorf("got %v, %d progress, %+v", err, progress, reply.Facts)
 			}
 			tools, _, err := x.List(t.Context(), request(t, peer.server.url))
-			if err != nil || len(tools) != 3 {
-				t.Errorf("want 3 tools, got %v, %s", err, tools)
+			if err != nil || len(tools) != 4 {
+				t.Errorf("want 4 tools, got %v, %s", err, tools)
 			}
 		})
 	}
