@@ -24,6 +24,8 @@ type script struct {
 	Picks   string   // protocolVersion of initialize; what was asked for where empty
 	Only    string   // the one version that initialize takes; with Fails it refuses that too
 	Caps    string   // its capabilities; tools where empty
+	Advice  string   // its instructions, JSON
+	Tells   string   // a method before whose answer it reports progress and logs
 	Banner  int      // lines on stdout before anything else
 	Says    []string // lines on stderr before anything else
 	Dies    int      // exit status before it reads anything; 0: it lives
@@ -119,6 +121,10 @@ func (p *player) fail(m *incoming, code int, data string) bool {
 
 // answer takes one message, and reports whether the script goes on.
 func (p *player) answer(m *incoming) bool {
+	if m.Method == p.Tells {
+		p.progress(m)
+		p.say(`{"jsonrpc":"2.0","method":"notifications/message","params":{}}`)
+	}
 	switch m.Method {
 	case p.Fails:
 		data := ""
@@ -148,6 +154,8 @@ func (p *player) answer(m *incoming) bool {
 			return p.unsupported(m)
 		}
 		return p.call(m)
+	case "resources/read", "prompts/get", "completion/complete":
+		return p.result(m, `{"asked":`+string(p.log[len(p.log)-1])+`}`)
 	case "tools/list", "resources/list", "prompts/list", "resources/templates/list":
 		return p.list(m)
 	}
@@ -187,7 +195,7 @@ func (p *player) discover(m *incoming) bool {
 		offers = []string{"2026-07-28"}
 	}
 	versions, _ := json.Marshal(offers)
-	result := fmt.Sprintf(`{"resultType":"complete","supportedVersions":%s,"capabilities":%s}`, versions, p.caps())
+	result := fmt.Sprintf(`{"resultType":"complete","supportedVersions":%s,"capabilities":%s%s}`, versions, p.caps(), p.advice())
 	switch {
 	case p.Era == "shy":
 		p.exit(1)
@@ -209,6 +217,14 @@ func (p *player) discover(m *incoming) bool {
 	return p.result(m, result)
 }
 
+// advice is the member instructions of what opens the server, if it has any.
+func (p *player) advice() string {
+	if p.Advice == "" {
+		return ""
+	}
+	return `,"instructions":` + p.Advice
+}
+
 func (p *player) caps() string { return cmp.Or(p.Caps, `{"tools":{}}`) }
 
 func (p *player) initialize(m *incoming) bool {
@@ -226,7 +242,7 @@ func (p *player) initialize(m *incoming) bool {
 	if p.Picks == "none" {
 		return p.result(m, `{"protocolVersion":20251125}`)
 	}
-	return p.result(m, fmt.Sprintf(`{"protocolVersion":%q,"capabilities":%s,"serverInfo":{"name":"peer","version":"1"}}`, version, p.caps()))
+	return p.result(m, fmt.Sprintf(`{"protocolVersion":%q,"capabilities":%s,"serverInfo":{"name":"peer","version":"1"}%s}`, version, p.caps(), p.advice()))
 }
 
 // list answers with what the environment's LIST says: pages by cursor.

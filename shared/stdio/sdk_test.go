@@ -17,7 +17,8 @@ import (
 
 // serveSDK is the Go SDK's own server on stdin and stdout.
 func serveSDK() {
-	server := mcp.NewServer(&mcp.Implementation{Name: "peer", Version: "1"}, nil)
+	server := mcp.NewServer(&mcp.Implementation{Name: "peer", Version: "1"}, &mcp.ServerOptions{Instructions: "Ask first.", CompletionHandler: completeSDK})
+	addSDKAsks(server)
 	schema := json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)
 	server.AddTool(&mcp.Tool{Name: "echo", InputSchema: schema}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(r.Params.Arguments)}}}, nil
