@@ -149,8 +149,8 @@ func TestALegacyClientIsServedWithoutASession(t *testing.T) {
 	if w.Code != 200 || !strings.Contains(w.Body.String(), `"code":-32601`) {
 		t.Errorf("an unknown method got %d %s", w.Code, w.Body)
 	}
-	if k.Requests.Load() != 0 {
-		t.Errorf("the upstream saw %d requests, want 0", k.Requests.Load())
+	if k.Requests.Load() != 2 {
+		t.Errorf("the upstream saw %d requests, want its opening and its tools, once", k.Requests.Load())
 	}
 }
 
@@ -171,8 +171,8 @@ func TestAModernClientIsServedByDiscovery(t *testing.T) {
 	if strings.Contains(w.Body.String(), "listChanged") || strings.Contains(w.Body.String(), "subscribe") {
 		t.Errorf("capabilities that need a stream are announced: %s", w.Body)
 	}
-	if k.Requests.Load() != 0 {
-		t.Error("the upstream was reached")
+	if again := modern(f, "server/discover", `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{`+meta+`}}`); again.Code != 200 || k.Requests.Load() != 2 {
+		t.Errorf("the upstream saw %d requests, want its opening and its tools, once", k.Requests.Load())
 	}
 }
 
@@ -221,12 +221,12 @@ func TestListsShowWhatTheRulesOfferUnderOfferedNames(t *testing.T) {
 			{"name":"never","inputSchema":{}},{"inputSchema":{}, "name":"change"}]}`)
 	}
 	w := ask(f, "POST", mcpPath, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-	want := `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"look","inputSchema":{"type":"object","n":9007199254740993,"s":"<&>"}},{"inputSchema":{}, "name":"edit"}]}}`
+	want := `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"inputSchema":{}, "name":"edit"},{"name":"look","inputSchema":{"type":"object","n":9007199254740993,"s":"<&>"}}]}}`
 	if w.Body.String() != want {
 		t.Errorf("got %s\nwant %s", w.Body, want)
 	}
 	w = modern(f, "tools/list", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+meta+`}}`)
-	for _, part := range []string{`"resultType":"complete"`, `"cacheScope":"private"`, `"ttlMs":0`, `"name":"edit"`} {
+	for _, part := range []string{`"resultType":"complete"`, `"cacheScope":"private"`, `"ttlMs":29`, `"name":"edit"`} {
 		if !strings.Contains(w.Body.String(), part) {
 			t.Errorf("got %s, want %s", w.Body, part)
 		}

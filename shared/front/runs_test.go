@@ -68,7 +68,7 @@ func TestListsOfAServerAreShownAsTheRulesSay(t *testing.T) {
 		kit.Result(w, body, `{"resultType":"complete","tools":[{"name":"look","inputSchema":{"n":1.0}},{"name":"never","inputSchema":{}},{"inputSchema":{}, "name":"change"}]}`)
 	}
 	w := ask(f, "GET", "/v1/servers/up/tools", "", "Content-Type", "")
-	if want := `"tools":[{"name":"look","inputSchema":{"n":1.0}},{"inputSchema":{}, "name":"edit"}]}`; w.Code != 200 || !strings.HasSuffix(w.Body.String(), want) {
+	if want := `"tools":[{"inputSchema":{}, "name":"edit"},{"name":"look","inputSchema":{"n":1.0}}]}`; w.Code != 200 || !strings.HasSuffix(w.Body.String(), want) {
 		t.Errorf("got %d %s, want %s", w.Code, w.Body, want)
 	}
 	for path, status := range map[string]int{"/v1/servers/other/tools": 404, "/v1/servers/up/files": 404} {
