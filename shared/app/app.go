@@ -162,9 +162,14 @@ func (a *App) Log() *slog.Logger { return a.log }
 // Relay is the pipeline behind it, for the operator's command.
 func (a *App) Relay() *relay.Relay { return a.relay }
 
-// Close ends the child processes and the idle connections to upstreams, and
-// writes the lines that wait.
+// Rest waits until the relay reads no lists in the background, or ctx ends: a
+// process that is frozen between requests has to.
+func (a *App) Rest(ctx context.Context) { a.relay.Rest(ctx) }
+
+// Close ends what is read in the background, the child processes and the idle
+// connections to upstreams, and writes the lines that wait.
 func (a *App) Close(ctx context.Context) error {
+	a.relay.Close(ctx)
 	err := a.guard.Close()
 	if a.processes != nil {
 		err = errors.Join(err, a.processes.Close(ctx))
