@@ -51,9 +51,8 @@ func (v View) Known() bool { return v.kept != nil && v.kept.current() && !v.Cata
 // nothing is kept. The refusal says why there is nothing to show; it has been
 // recorded.
 func (r *Relay) View(ctx context.Context, c call.Call) (View, *call.Refusal) {
-	c.Operation, c.Tool = call.OperationDiscover, ""
 	var t trail
-	p, refusal := r.policy(ctx, errand{call: c}, &t)
+	p, refusal := r.policy(ctx, errand{call: toSee(c, c.Server)}, &t)
 	if refusal != nil {
 		return View{}, r.Refuse(ctx, c, r.refusal(ctx, t, p, refusal))
 	}
@@ -103,13 +102,18 @@ func (r *Relay) Views(ctx context.Context, c call.Call) ([]View, *call.Refusal) 
 // Peek is the view of one server without reading anything of it; the zero View,
 // which shows nothing, where c's caller may not know of it.
 func (r *Relay) Peek(ctx context.Context, c call.Call) View {
-	c = call.Call{Principal: c.Principal, Server: c.Server, Operation: call.OperationDiscover}
 	var t trail
-	p, refusal := r.policy(ctx, errand{call: c}, &t)
+	p, refusal := r.policy(ctx, errand{call: toSee(c, c.Server)}, &t)
 	if refusal != nil {
 		return View{}
 	}
 	return r.see(ctx, p)
+}
+
+// toSee is what the policy is asked of a server before its lists are shown to
+// c's caller.
+func toSee(c call.Call, server string) call.Call {
+	return call.Call{Principal: c.Principal, Run: c.Run, Traceparent: c.Traceparent, Server: server, Operation: call.OperationDiscover}
 }
 
 // reachable are the servers of a tenant that the rules let the relay reach for
@@ -119,13 +123,11 @@ func (r *Relay) reachable(ctx context.Context, c call.Call) ([]plan, *call.Refus
 	if err != nil {
 		return nil, &call.Refusal{Reason: call.PolicyUnavailable, Detail: "the registration could not be read", Err: err}
 	}
-	c.Operation, c.Tool = call.OperationDiscover, ""
 	names := slices.Sorted(maps.Keys(tenant.Servers))
 	plans := make([]plan, 0, len(names))
 	for _, name := range names[:min(len(names), tenant.Settings.MaxServers)] {
 		var t trail
-		c.Server = name
-		if p, refusal := r.policy(ctx, errand{call: c}, &t); refusal == nil {
+		if p, refusal := r.policy(ctx, errand{call: toSee(c, name)}, &t); refusal == nil {
 			plans = append(plans, p)
 		}
 	}
