@@ -113,15 +113,16 @@ func warm(t testing.TB, era session.Era, secured bool, head, body string) (*exch
 	return x, r
 }
 
-// TestWarmCallAllocatesLittle holds the budget of the hot path.
+// TestWarmCallAllocatesLittle holds the budget of the hot path: 23, and 36 on a
+// stream. The race detector adds up to 6, since it has pools drop what they hold.
 func TestWarmCallAllocatesLittle(t *testing.T) {
 	for name, tc := range map[string]struct {
 		era        session.Era
 		head, body string
 		most       float64
 	}{
-		"modern": {session.Modern, quietHead, quietBody, 28},
-		"legacy": {session.Legacy, quietHead, quietBody, 28},
+		"modern": {session.Modern, quietHead, quietBody, 30},
+		"legacy": {session.Legacy, quietHead, quietBody, 30},
 		"stream": {session.Modern, quietStream, "event: message\ndata: " + quietBody + "\n\n", 44},
 	} {
 		x, r := warm(t, tc.era, false, tc.head, tc.body)

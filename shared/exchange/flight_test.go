@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/exchange"
@@ -216,5 +218,21 @@ func TestMemoryIsBoundedAndKeepsWhatIsUsed(t *testing.T) {
 	exchange.Drop(&m, "used")
 	if exchange.Get(&m, "used").Era != "" {
 		t.Error("a dropped state is remembered")
+	}
+}
+
+// TestMemoryKeepsTheWordsOfAServerOnce: they are in each of its sessions, and as
+// many times as large as the rest.
+func TestMemoryKeepsTheWordsOfAServerOnce(t *testing.T) {
+	var m exchange.Memory
+	words := strings.Repeat("x", 4<<10)
+	for _, key := range []session.Key{"a", "b"} {
+		s := opened(string(key))
+		s.Instructions = strings.Clone(words)
+		exchange.Set(&m, key, s)
+	}
+	a, b := exchange.Get(&m, "a").Instructions, exchange.Get(&m, "b").Instructions
+	if a != words || unsafe.StringData(a) != unsafe.StringData(b) {
+		t.Errorf("%d bytes are kept twice", len(b))
 	}
 }

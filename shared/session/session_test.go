@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcprelay/shared/call"
 	"mcprelay/shared/session"
 )
 
@@ -112,6 +113,7 @@ func TestStateSurvivesTheStore(t *testing.T) {
 		{},
 		{Era: session.Modern, Version: "2026-07-28", Opened: noon, Expires: noon.Add(session.VerdictLifetime), Ver: 3},
 		{Era: session.Legacy, Version: "2025-06-18", SessionID: "abc", Opened: noon, Expires: noon.Add(session.Lifetime), Ver: 1},
+		{Era: session.Legacy, Version: "2025-11-25", Offers: call.Announced | call.OffersLogging, Instructions: "Ask <first>.\n\té", Expires: noon, Ver: 1},
 	} {
 		raw, err := json.Marshal(want)
 		if err != nil {
