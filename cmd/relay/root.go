@@ -36,12 +36,18 @@ func root() *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	command.SetFlagErrorFunc(usage)
-	command.AddCommand(serveCommand(), callCommand(), auditCommand(), connectCommand())
-	for _, sub := range command.Commands() {
-		sub.Args = asUsage(sub.Args)
-	}
-	command.Args = asUsage(cobra.NoArgs)
+	command.AddCommand(serveCommand(), callCommand(), auditCommand(), serversCommand(), connectCommand())
+	argumentsAsUsage(command)
 	return command
+}
+
+// argumentsAsUsage makes a wrong number of arguments a usage error, of every
+// subcommand too.
+func argumentsAsUsage(c *cobra.Command) {
+	c.Args = asUsage(c.Args)
+	for _, sub := range c.Commands() {
+		argumentsAsUsage(sub)
+	}
 }
 
 func usage(_ *cobra.Command, err error) error { return &usageError{err} }

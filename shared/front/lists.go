@@ -1,7 +1,6 @@
 package front
 
 import (
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -66,17 +65,6 @@ func (f *Front) serveList(w http.ResponseWriter, r *http.Request, server, name s
 		reply = appendShown(reply, items)
 	}
 	writeBytes(w, http.StatusOK, "application/json", append(reply, '}'))
-}
-
-func appendItems(dst []byte, items []json.RawMessage) []byte {
-	dst = append(dst, '[')
-	for i, item := range items {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, item...)
-	}
-	return append(dst, ']')
 }
 
 func appendShown(dst []byte, items []relay.Shown) []byte {
