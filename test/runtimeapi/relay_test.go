@@ -32,6 +32,8 @@ func TestTheRealBootstrap(t *testing.T) {
 			{"a second process reuses the session that the first has stored", sharedSession},
 			{"a function without its configuration ends with one sentence", unconfigured},
 			{"agents are served through the gateway by several processes", throughGateway},
+			{"progress reaches the agent while the upstream works", progressStreams},
+			{"an agent that leaves ends the call upstream", readerLeaves},
 			{"the official emulator runs the same bootstrap", underTheOfficialEmulator},
 		} {
 			t.Run(test.name, func(t *testing.T) { test.run(t, w) })

@@ -56,6 +56,7 @@ func underTheOfficialEmulator(t *testing.T, w *world) {
 	if prelude.StatusCode != 200 || prelude.Headers["Content-Type"] != "application/json" || !strings.Contains(string(payload), `"outcome":"answered"`) {
 		t.Errorf("got %s %s", head, payload)
 	}
+	wholeStream(t, w, func(event []byte) []byte { return invokeEmulator(t, front, event, log) })
 }
 
 // invokeEmulator posts one event, as soon as the emulator listens.

@@ -7,9 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/json"
 	"encoding/pem"
-	"fmt"
 	"io"
 	"log"
 	"math/big"
@@ -174,59 +172,4 @@ func (w *world) reached() (requests, calls int) {
 		calls += c.Posts("tools/call")
 	}
 	return requests + w.slow.requests(), calls + w.slow.calls()
-}
-
-// slowServer speaks 2026-07-28 and answers a tool call when the test says so.
-type slowServer struct {
-	called chan struct{} // a call has arrived
-	answer chan struct{}
-	seen   chan string // methods, for counting
-}
-
-func newSlowServer(t *testing.T) *slowServer {
-	s := &slowServer{called: make(chan struct{}, 64), answer: make(chan struct{}), seen: make(chan string, 1024)}
-	return s
-}
-
-func (s *slowServer) requests() int { return len(s.seen) }
-
-func (s *slowServer) calls() int { return len(s.called) }
-
-func (s *slowServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var m struct {
-		ID     json.RawMessage
-		Method string
-	}
-	if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
-		http.Error(w, "not JSON", http.StatusBadRequest)
-		return
-	}
-	s.seen <- m.Method
-	result := `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}`
-	switch m.Method {
-	case "server/discover":
-	case "tools/list":
-		result = `{"resultType":"complete","tools":[{"name":"work","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private"}`
-	default:
-		s.called <- struct{}{}
-		select {
-		case <-s.answer:
-		case <-r.Context().Done():
-			return
-		}
-		result = `{"resultType":"complete","content":[{"type":"text","text":"worked"}]}`
-	}
-	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
-}
-
-// wait returns when a tool call has arrived.
-func (s *slowServer) wait(t *testing.T) {
-	t.Helper()
-	select {
-	case <-s.called:
-		s.called <- struct{}{} // it stays counted
-	case <-time.After(patience):
-		t.Fatal("no call arrived")
-	}
 }
