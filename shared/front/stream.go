@@ -17,7 +17,8 @@ const (
 	// SilenceBefore is how long an agent that takes an event stream hears
 	// nothing: then a comment keeps what lies between from ending the
 	// connection (an edge-optimised API Gateway does after 30 s), and notices
-	// an agent that has gone.
+	// an agent that has gone: at the first write that fails, on Lambda at the
+	// one after it, because its runtime library looks only when it writes.
 	SilenceBefore = 5 * time.Second
 	// MaxPending bounds the notifications of one call that wait for a slow
 	// agent, in bytes: as much as one answer. What comes beyond it is dropped,
