@@ -4,10 +4,22 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Digest is the SHA-256 of a descriptor's canonical form, in hex.
+// Digest is the SHA-256, in hex, of what a descriptor says: the same for
+// members in another order, for other blanks and other escapes, another one
+// for any other value. That is the canonical form of RFC 8785, but with numbers
+// as they are written: as doubles, 2^53 and 2^53+1 would be one. A
+// descriptor that has no canonical form, because a name is there twice or a
+// text holds a lone surrogate, is taken byte by byte.
 func Digest(descriptor json.RawMessage) string {
-	sum := sha256.Sum256(descriptor)
+	canonical := jsontext.Value(slices.Clone(descriptor))
+	if canonical.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)) != nil {
+		canonical = jsontext.Value(descriptor)
+	}
+	sum := sha256.Sum256(canonical)
 	return hex.EncodeToString(sum[:])
 }

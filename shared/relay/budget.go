@@ -30,14 +30,14 @@ var errCallBudget = errors.New("call budget spent")
 
 // withBudget bounds ctx by the call's budget: the server's request timeout, or
 // the caller's deadline less [Reserve] where that comes first.
-func withBudget(ctx context.Context, now time.Time, limit time.Duration) (context.Context, context.CancelFunc, *call.Refusal) {
+func withBudget(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc, *call.Refusal) {
 	if limit <= 0 {
 		limit = CallBudget
 	}
 	if deadline, ok := ctx.Deadline(); ok {
-		left := deadline.Sub(now) - Reserve
+		left := time.Until(deadline) - Reserve // a context's clock is the real one
 		if left < LeastTime {
-			return ctx, func() {}, call.Refuse(call.NoTime, "%d ms left of the caller's deadline", deadline.Sub(now).Milliseconds())
+			return ctx, func() {}, call.Refuse(call.NoTime, "%d ms left of the caller's deadline", (left + Reserve).Milliseconds())
 		}
 		limit = min(limit, left)
 	}
@@ -51,7 +51,7 @@ func (r *Relay) budget(ctx context.Context, p plan) (context.Context, context.Ca
 	if p.within {
 		return ctx, func() {}, nil
 	}
-	return withBudget(ctx, r.Now(), p.server.Limits.RequestTimeout)
+	return withBudget(ctx, p.server.Limits.RequestTimeout)
 }
 
 // timeFor reports whether the deadline of ctx leaves time for one more call.

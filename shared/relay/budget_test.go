@@ -31,7 +31,7 @@ func TestTheBudgetIsTheServersOrTheCallersLessTheReserve(t *testing.T) {
 				ctx, cancel = context.WithTimeout(ctx, test.callers)
 				defer cancel()
 			}
-			bounded, cancel, refusal := withBudget(ctx, time.Now(), test.limit)
+			bounded, cancel, refusal := withBudget(ctx, test.limit)
 			defer cancel()
 			if test.refused {
 				if refusal == nil || refusal.Reason != call.NoTime {

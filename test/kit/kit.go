@@ -115,6 +115,8 @@ type Relay struct {
 	Deletes http.HandlerFunc
 	// Lists is its part for tools/list.
 	Lists Answer
+	// Capabilities are the members of what the upstream announces.
+	Capabilities string
 	// Legacy makes the upstream know nothing of server/discover.
 	Legacy bool
 }
@@ -220,7 +222,7 @@ func (f *Relay) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if string(body["method"]) == `"server/discover"` {
-		Result(w, body, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}`)
+		Result(w, body, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{`+f.Capabilities+`},"ttlMs":0,"cacheScope":"private"}`)
 		return
 	}
 	if string(body["method"]) == `"tools/call"` {
