@@ -8,10 +8,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"mcprelay/shared/call"
 	"mcprelay/shared/catalog"
 )
 
@@ -22,11 +24,12 @@ func catalogChecks() []check {
 		{"a catalog is replaced over its version only", nothing, catalogVersions},
 		{"a catalog is replaced whole", nothing, catalogReplaced},
 		{"a catalog without tools is not none", nothing, emptyCatalog},
+		{"a catalog without pins is not one that approved nothing yet", nothing, catalogPins},
 		{"a server sees its own catalog only", nothing, catalogOwners},
 		{"a catalog of nobody is refused", nothing, catalogOfNobody},
 		{"a descriptor over 350 KB is kept if it can be compressed", nothing, largeDescriptor},
 		{"a descriptor that no item can hold is refused by its name", nothing, hugeDescriptor},
-		{"a catalog of over a thousand tools or 16 MB is refused", nothing, catalogBound},
+		{"a catalog of over a thousand items in a list, or 16 MB, is refused", nothing, catalogBound},
 		{"a catalog of many pages is read whole", nothing, catalogOfPages},
 		{"one of many replacements of a catalog wins, whole", concurrency, catalogRace},
 		{"readers never see part of a catalog", concurrency, catalogReaders},
@@ -72,14 +75,22 @@ func noCatalog(t *testing.T, _ peer, s store) {
 func catalogIsReadBack(t *testing.T, p peer, s store) {
 	tenant := newTenant()
 	c := catalog.Catalog{
-		Origin: "3f2a", Acquired: now(),
-		Skips: []catalog.Skip{{Name: "b", Reason: "a tool of this name came before"}, {Reason: "it has no name"}},
+		Origin: "3f2a", Place: "9c\x00", Acquired: now(), Listed: now().Add(time.Second),
+		Offers: call.Announced | call.OffersTools | call.OffersPrompts, Instructions: "Ask first.\n<&>\u2028\"\ufffd",
+		Skips: []catalog.Skip{
+			{List: call.ListTools, Name: "b", Reason: "a tool of this name came before"},
+			{List: call.ListTemplates, Name: "urn:{x}", Reason: "it has no name"}, {Reason: "it has no name"},
+		},
+		Pins: map[string]string{"z": "aa", "Zo\u00eb #1": "bb", "gone": "cc", "__proto__": ""},
 		Tools: []catalog.Tool{
-			{Name: "z", Raw: json.RawMessage(`{ "inputSchema":{"n":1.0, "big":9007199254740993 } , "name" : "z","x":"<&>\u2028\u0000"}`)},
+			{Name: "z", Digest: strings.Repeat("0a", 32), Raw: json.RawMessage(`{ "inputSchema":{"n":1.0, "big":9007199254740993 } , "name" : "z","x":"<&>\u2028\u0000"}`)},
 			{Name: "Zoë #1", Raw: json.RawMessage("{\n\t\"name\":\"Zo\\u00eb #1\"}")},
 			{Name: "a", Raw: json.RawMessage("{\"name\":\"a\",\"broken\":\"\xff\"}")}, // bytes are bytes
 			{Name: "constructor", Raw: json.RawMessage(`{"name":"constructor"}`)},
 		},
+		Resources: []catalog.Item{{Name: "urn:z#1", Raw: json.RawMessage(`{"uri":"urn:z#1" , "size":1.0}`)}, {Name: strings.Repeat("u", 8000), Raw: json.RawMessage(`{}`)}},
+		Templates: []catalog.Item{{Name: "urn:{x}", Raw: json.RawMessage("{\"uriTemplate\":\"\xff\"}")}},
+		Prompts:   []catalog.Item{{Name: "z", Raw: json.RawMessage(`{"name":"z"}`)}, {Name: "a", Raw: json.RawMessage(`{ "name":"a"}`)}},
 	}
 	stored := putCatalog(t, s, tenant, c)
 	if c.Version = stored.Version; c.Version == 0 {
@@ -111,11 +122,14 @@ func catalogVersions(t *testing.T, _ peer, s store) {
 
 func catalogReplaced(t *testing.T, _ peer, s store) {
 	tenant := newTenant()
-	c := catalog.Catalog{Origin: "old", Skips: []catalog.Skip{{Name: "x", Reason: "y"}}, Acquired: now()}
+	c := catalog.Catalog{
+		Origin: "old", Place: "old", Instructions: "old", Skips: []catalog.Skip{{Name: "x", Reason: "y"}}, Acquired: now(), Listed: now(),
+		Resources: []catalog.Item{{Name: "urn:a", Raw: json.RawMessage(`{}`)}}, Pins: map[string]string{"old": "x"},
+	}
 	for _, n := range []int{5, 2, 9, 1} {
 		c.Tools = tools(n, fmt.Sprint("of ", n))
 		c = putCatalog(t, s, tenant, c)
-		c.Skips, c.Origin = nil, ""
+		c = catalog.Catalog{Version: c.Version}
 	}
 	c.Tools = tools(1, "of 1")
 	wantCatalog(t, catalogOf(t, s, tenant), c)
@@ -127,6 +141,40 @@ func emptyCatalog(t *testing.T, _ peer, s store) {
 	wantCatalog(t, catalogOf(t, s, tenant), stored)
 	if stored.Version == 0 {
 		t.Error("it has the version of none")
+	}
+}
+
+// What nobody approved must not look approved after it was stored.
+func catalogPins(t *testing.T, _ peer, s store) {
+	tenant := newTenant()
+	c := catalog.Catalog{Place: "here", Acquired: now(), Tools: tools(2, "x")}
+	for i := range c.Tools {
+		c.Tools[i].Digest = c.Tools[i].Name + " 1"
+	}
+	c = putCatalog(t, s, tenant, c.Pinned(false, catalogOf(t, s, tenant)))
+	wantHeld(t, catalogOf(t, s, tenant), "", "")
+	c.Tools = append(c.Tools[:1:1], catalog.Tool{Name: "tool-1", Raw: json.RawMessage(`{}`), Digest: "changed"}, catalog.Tool{Name: "n", Raw: json.RawMessage(`{}`), Digest: "n"})
+	c = putCatalog(t, s, tenant, c.Pinned(false, catalogOf(t, s, tenant)))
+	wantHeld(t, catalogOf(t, s, tenant), "", catalog.HeldChanged, catalog.HeldNew)
+	c = putCatalog(t, s, tenant, catalogOf(t, s, tenant).Approved("n"))
+	wantHeld(t, catalogOf(t, s, tenant), "", catalog.HeldChanged, "")
+	c.Tools, c.Origin = nil, "other"
+	c = putCatalog(t, s, tenant, c.Pinned(false, catalogOf(t, s, tenant)))
+	if len(catalogOf(t, s, tenant).Pins) != 3 {
+		t.Errorf("got pins %v, want those of the tools that are gone", catalogOf(t, s, tenant).Pins)
+	}
+}
+
+// wantHeld wants each tool to be held back for a reason, or not.
+func wantHeld(t *testing.T, c catalog.Catalog, want ...string) {
+	t.Helper()
+	var got []string
+	for _, tool := range c.Tools {
+		why, _ := c.Held(tool.Name)
+		got = append(got, why)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("held back (-want +got):\n%s", diff)
 	}
 }
 
@@ -204,8 +252,14 @@ func catalogBound(t *testing.T, p peer, s store) {
 		heavy = append(heavy, descriptor(fmt.Sprint("t", i), 1<<20, true))
 	}
 	skips := []catalog.Skip{{Reason: string(descriptor("x", 600<<10, false).Raw)}}
+	resources := make([]catalog.Item, 1025)
+	for i := range resources {
+		resources[i] = catalog.Item{Name: fmt.Sprint("urn:", i), Raw: json.RawMessage(`{}`)}
+	}
+	pins := map[string]string{"x": string(descriptor("x", 600<<10, false).Raw)}
 	for name, c := range map[string]catalog.Catalog{
-		"tools": {Tools: tools(1025, "x")}, "bytes": {Tools: heavy}, "skips": {Skips: skips},
+		"tools": {Tools: tools(1025, "x")}, "bytes": {Tools: heavy}, "skips": {Skips: skips}, "pins": {Pins: pins},
+		"resources": {Resources: resources}, "bytes in all lists": {Tools: heavy[:8], Prompts: itemsOf(heavy[8:])},
 	} {
 		if _, err := s.PutCatalog(t.Context(), tenant, "docs", c); err == nil {
 			t.Errorf("too many %s: kept", name)
@@ -216,11 +270,20 @@ func catalogBound(t *testing.T, p peer, s store) {
 	wantCatalog(t, catalogOf(t, s, tenant), catalog.Catalog{})
 }
 
+func itemsOf(tools []catalog.Tool) []catalog.Item {
+	var items []catalog.Item
+	for _, tool := range tools {
+		items = append(items, catalog.Item{Name: tool.Name, Raw: tool.Raw})
+	}
+	return items
+}
+
 // DynamoDB gives 1 MB in one answer.
 func catalogOfPages(t *testing.T, _ peer, s store) {
 	tenant, c := newTenant(), catalog.Catalog{}
 	for i := range 12 {
 		c.Tools = append(c.Tools, descriptor(fmt.Sprint("t", i), 250<<10, true))
+		c.Prompts = append(c.Prompts, itemsOf(c.Tools[i:])...)
 	}
 	want := putCatalog(t, s, tenant, c)
 	wantCatalog(t, catalogOf(t, s, tenant), want)

@@ -22,6 +22,7 @@ import (
 	"mcprelay/shared/auth"
 	"mcprelay/shared/catalog"
 	"mcprelay/shared/exchange"
+	"mcprelay/shared/idempotency"
 	"mcprelay/shared/registry"
 	"mcprelay/shared/relay"
 	"mcprelay/shared/secret"
@@ -39,6 +40,7 @@ type store interface {
 	app.Documents
 	closing
 	catalogs
+	idempotency.Store
 	operator
 	administrator
 }
@@ -108,7 +110,7 @@ type check struct {
 
 func checks() []check {
 	var all []check
-	for _, group := range [][]check{recordChecks(), queryChecks(), sessionChecks(), closingChecks(), registryChecks(), catalogChecks(), secretChecks(), failureChecks()} {
+	for _, group := range [][]check{recordChecks(), queryChecks(), sessionChecks(), closingChecks(), registryChecks(), catalogChecks(), idempotencyChecks(), secretChecks(), failureChecks()} {
 		all = append(all, group...)
 	}
 	return all

@@ -47,7 +47,9 @@ func methods(s store) map[string]func(context.Context) error {
 			_, err := s.SessionsExpired(ctx, now(), 10)
 			return err
 		},
-		"Catalog": func(ctx context.Context) error { _, err := s.Catalog(ctx, r.Tenant, "docs"); return err },
+		"Catalog":  func(ctx context.Context) error { _, err := s.Catalog(ctx, r.Tenant, "docs"); return err },
+		"BeginKey": func(ctx context.Context) error { _, _, err := s.BeginKey(ctx, freshKey(), begun()); return err },
+		"EndKey":   func(ctx context.Context) error { return s.EndKey(ctx, freshKey(), doneWith(begun(), "x")) },
 		"PutCatalog": func(ctx context.Context) error {
 			_, err := s.PutCatalog(ctx, r.Tenant, "docs", catalog.Catalog{Tools: tools(2, "x")})
 			return err
@@ -74,7 +76,7 @@ func writes(s store) map[string]func(context.Context) error {
 	all := methods(s)
 	return map[string]func(context.Context) error{
 		"Intent": all["Intent"], "Final": all["Final"], "Save": all["Save"], "PutDocument": all["PutDocument"],
-		"PutCatalog": all["PutCatalog"],
+		"PutCatalog": all["PutCatalog"], "BeginKey": all["BeginKey"], "EndKey": all["EndKey"],
 	}
 }
 

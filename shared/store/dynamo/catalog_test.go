@@ -102,20 +102,27 @@ func putCatalog(t *testing.T, s *dynamo.Store, c catalog.Catalog) catalog.Catalo
 	return stored
 }
 
-func TestCatalogIsOneItemAToolAndOneThatNamesThem(t *testing.T) {
+func TestCatalogIsOneItemADescriptorAndOneThatNamesThem(t *testing.T) {
 	d, f := newTable(t)
-	putCatalog(t, newStore(f.url, nil), catalogOf(3, "x"))
+	c := catalogOf(3, "x").Approved("t1")
+	c.Prompts = []catalog.Item{{Name: "p", Raw: json.RawMessage(`{"name":"p"}`)}}
+	putCatalog(t, newStore(f.url, nil), c)
 	sorts := d.sorts()
-	if len(sorts) != 4 || sorts[0] != "ACTIVE" || d.items["ACTIVE"]["count"]["N"] != "3" {
-		t.Fatalf("got items %q, want ACTIVE with the count of 3 and the tools", sorts)
+	if len(sorts) != 6 || sorts[0] != "ACTIVE" || d.items["ACTIVE"]["count"]["N"] != "5" {
+		t.Fatalf("got items %q, want ACTIVE with the count of 5, the pins, three tools and a prompt", sorts)
 	}
+	var lists []string
 	for i, sort := range sorts[1:] {
-		if want := "V#" + d.items["ACTIVE"]["gen"]["S"] + fmt.Sprintf("#%05d", i); sort != want {
+		lists = append(lists, d.items[sort]["list"]["S"])
+		if want := "W#" + d.items["ACTIVE"]["gen"]["S"] + fmt.Sprintf("#%05d", i); sort != want {
 			t.Errorf("got sort key %s, want %s", sort, want)
 		}
 		if i := d.items[sort]; i["pk"]["S"] != "C#acme#docs" || i["rev"]["N"] != "1" || i["exp"] != nil {
 			t.Errorf("got item %v, want it under C#acme#docs with its revision and no expiry", i)
 		}
+	}
+	if diff := cmp.Diff([]string{"pins", "tools", "tools", "tools", "prompts"}, lists); diff != "" {
+		t.Errorf("lists (-want +got):\n%s", diff)
 	}
 	for _, r := range f.asked() {
 		if r.TableName != "r" {
@@ -130,8 +137,8 @@ func TestCatalogThatIsReplacedGoes(t *testing.T) {
 	c := putCatalog(t, s, catalogOf(5, "first"))
 	c.Tools = catalogOf(2, "second").Tools
 	c = putCatalog(t, s, c)
-	if got := len(d.items); got != 3 {
-		t.Errorf("got items %q, want ACTIVE and the two tools", d.sorts())
+	if got := len(d.items); got != 4 {
+		t.Errorf("got items %q, want ACTIVE, the pins and the two tools", d.sorts())
 	}
 	got, err := s.Catalog(t.Context(), "acme", "docs")
 	if diff := cmp.Diff(c, got); err != nil || diff != "" {
@@ -155,7 +162,7 @@ func TestToolsOfALostRaceGo(t *testing.T) {
 	if _, err := s.PutCatalog(t.Context(), "acme", "docs", change); !errors.Is(err, catalog.ErrConflict) {
 		t.Errorf("got %v, want %v", err, catalog.ErrConflict)
 	}
-	if got := len(d.items); got != 3 {
+	if got := len(d.items); got != 4 {
 		t.Errorf("got items %q, want those of the winner", d.sorts())
 	}
 }
@@ -191,17 +198,17 @@ func TestToolsOfAKilledWriterGoAfterAnHour(t *testing.T) {
 		t.Fatal("got no error")
 	}
 	d.before = nil
-	if got := len(d.items); got != 3 {
-		t.Fatalf("got items %q, want the tool of the write that may have been done", d.sorts())
+	if got := len(d.items); got != 5 {
+		t.Fatalf("got items %q, want the pins and the tool of the write that may have been done", d.sorts())
 	}
 	c = putCatalog(t, s, c)
-	if got := len(d.items); got != 3 {
+	if got := len(d.items); got != 5 {
 		t.Errorf("within the hour: got items %q, want what somebody may be about to name", d.sorts())
 	}
 	now = now.Add(61 * time.Minute)
 	c = putCatalog(t, s, c)
-	if got := len(d.items); got != 2 {
-		t.Errorf("after the hour: got items %q, want ACTIVE and one tool", d.sorts())
+	if got := len(d.items); got != 3 {
+		t.Errorf("after the hour: got items %q, want ACTIVE, the pins and one tool", d.sorts())
 	}
 	if got, err := s.Catalog(t.Context(), "acme", "docs"); err != nil || len(got.Tools) != 1 || got.Version != c.Version {
 		t.Errorf("got %+v and %v, want version %d", got, err, c.Version)
@@ -288,15 +295,39 @@ func TestCatalogWhoseToolsAreGoneCanBeReplaced(t *testing.T) {
 	if got, err := s.Catalog(t.Context(), "acme", "docs"); err != nil || len(got.Tools) != 3 || got.Version != c.Version {
 		t.Errorf("got %+v and %v, want the three tools", got, err)
 	}
-	if got := len(d.items); got != 4 {
-		t.Errorf("got items %q, want ACTIVE and three tools", d.sorts())
+	if got := len(d.items); got != 5 {
+		t.Errorf("got items %q, want ACTIVE, the pins and three tools", d.sorts())
+	}
+}
+
+// Such a catalog has no digests, so nobody could tell what was approved.
+func TestCatalogOfTheFormatBeforeIsReplacedByItsVersion(t *testing.T) {
+	d, f := newTable(t)
+	s := newStore(f.url, nil)
+	pk := value{"S": "C#acme#docs"}
+	d.items = map[string]map[string]value{
+		"ACTIVE":     {"pk": pk, "sk": {"S": "ACTIVE"}, "gen": {"S": "01"}, "count": {"N": "1"}, "rev": {"N": "4"}, "body": {"S": `{"origin":"o"}`}},
+		"V#01#00000": {"pk": pk, "sk": {"S": "V#01#00000"}, "tool": {"S": "a"}, "rev": {"N": "4"}, "body": {"S": `{"name":"a"}`}},
+	}
+	got, err := s.Catalog(t.Context(), "acme", "docs")
+	if diff := cmp.Diff(catalog.Catalog{Version: 4}, got); err != nil || diff != "" {
+		t.Fatalf("got %v, catalog (-want +got):\n%s", err, diff)
+	}
+	got.Tools = catalogOf(1, "x").Tools
+	got = putCatalog(t, s, got)
+	if read, err := s.Catalog(t.Context(), "acme", "docs"); err != nil || read.Version != 5 || !cmp.Equal(got, read) {
+		t.Errorf("got %+v and %v, want %+v", read, err, got)
+	}
+	if len(d.items) != 3 || d.items["V#01#00000"] != nil {
+		t.Errorf("got items %q, want none of the format before", d.sorts())
 	}
 }
 
 func TestCatalogThatCannotBeReadIsAnError(t *testing.T) {
 	for name, spoil := range map[string]func(d *table){
 		"header": func(d *table) { d.items["ACTIVE"]["body"] = value{"S": "{"} },
-		"packed": func(d *table) { d.items[d.sorts()[1]]["zip"] = value{"B": "AAAA"} },
+		"pins":   func(d *table) { d.items[d.sorts()[1]]["body"] = value{"S": "{"} },
+		"packed": func(d *table) { d.items[d.sorts()[2]]["zip"] = value{"B": "AAAA"} },
 	} {
 		d, f := newTable(t)
 		s := newStore(f.url, nil)

@@ -67,8 +67,8 @@ func (s *Store) EndKey(ctx context.Context, key idempotency.Key, r idempotency.R
 		var there item
 		there, err = s.place(ctx, s.c.State, i, running(r))
 		if errors.Is(err, errCondition) {
-			if err = idempotency.ErrConflict; there == nil && r.State == "" {
-				err = nil
+			if err = idempotency.ErrConflict; r.State == "" && there.getNumber(attrExpiry) <= s.c.Now().Unix() {
+				err = nil // also where none is there
 			}
 		}
 	}

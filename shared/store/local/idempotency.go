@@ -32,7 +32,7 @@ func (s *Store) BeginKey(ctx context.Context, key idempotency.Key, r idempotency
 			if err != nil || mine {
 				return err
 			}
-			if there, err = keyRecord(ctx, s.findKey, key); !errors.Is(err, sql.ErrNoRows) {
+			if there, err = keyRecord(ctx, s.findKey, key, now); !errors.Is(err, sql.ErrNoRows) {
 				return err
 			}
 		}
@@ -55,12 +55,16 @@ func (s *Store) EndKey(ctx context.Context, key idempotency.Key, r idempotency.R
 	if err != nil {
 		return err
 	}
+	reply, now := r.Reply, s.now().UnixNano()
+	if reply == nil {
+		reply = []byte{} // nil would be NULL
+	}
 	err = s.writes.write(ctx, false, func(ctx context.Context, s *statements) (err error) {
 		var ended bool
 		if r.State == idempotency.Done {
-			ended, err = changed(ctx, s.endKey, string(key), r.CallID, r.Digest, r.Until.UnixNano(), r.Expires.UnixNano(), r.Reply)
+			ended, err = changed(ctx, s.endKey, string(key), r.CallID, r.Digest, r.Until.UnixNano(), r.Expires.UnixNano(), reply)
 		} else if ended, err = changed(ctx, s.freeKey, string(key), r.CallID); err == nil && !ended {
-			_, err = keyRecord(ctx, s.findKey, key)
+			_, err = keyRecord(ctx, s.findKey, key, now)
 			ended = errors.Is(err, sql.ErrNoRows)
 		}
 		switch {
@@ -77,11 +81,11 @@ func (s *Store) EndKey(ctx context.Context, key idempotency.Key, r idempotency.R
 	return nil
 }
 
-// keyRecord reads the record of a key.
-func keyRecord(ctx context.Context, find *sql.Stmt, key idempotency.Key) (idempotency.Record, error) {
+// keyRecord reads the record of a key that has not expired.
+func keyRecord(ctx context.Context, find *sql.Stmt, key idempotency.Key, now int64) (idempotency.Record, error) {
 	var r idempotency.Record
 	var until, expires int64
-	err := find.QueryRowContext(ctx, string(key)).Scan(&r.Ver, &r.Digest, &r.CallID, (*string)(&r.State), &until, &expires, &r.Reply)
+	err := find.QueryRowContext(ctx, string(key), now).Scan(&r.Ver, &r.Digest, &r.CallID, (*string)(&r.State), &until, &expires, &r.Reply)
 	r.Until, r.Expires = time.Unix(0, until).UTC(), time.Unix(0, expires).UTC()
 	return r, err
 }

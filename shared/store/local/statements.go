@@ -47,7 +47,7 @@ func prepareAll(ctx context.Context, c *sql.Conn) (*statements, error) {
 			ON CONFLICT (key) DO UPDATE SET ver = 1, digest = excluded.digest, call_id = excluded.call_id,
 				state = excluded.state, until = excluded.until, expires = excluded.expires, reply = excluded.reply
 			WHERE idempotency.expires <= ?6`,
-		&s.findKey: `SELECT ver, digest, call_id, state, until, expires, reply FROM idempotency WHERE key = ?`,
+		&s.findKey: `SELECT ver, digest, call_id, state, until, expires, reply FROM idempotency WHERE key = ? AND expires > ?`,
 		&s.endKey: `UPDATE idempotency SET ver = ver + 1, state = 'done', digest = ?3, until = ?4, expires = ?5, reply = ?6
 			WHERE key = ?1 AND call_id = ?2 AND state = 'running'`,
 		&s.freeKey: `DELETE FROM idempotency WHERE key = ?1 AND call_id = ?2 AND state = 'running'`,
