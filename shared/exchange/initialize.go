@@ -83,8 +83,19 @@ func (x *Exchange) initialized(ctx context.Context, r *Request, a *answer) (sess
 	refusal := x.notify(ctx, r, s)
 	if refusal != nil {
 		x.end(ctx, r, s)
+		return s, refusal
 	}
-	return s, refusal
+	x.listen(ctx, r, s)
+	return s, nil
+}
+
+// listen asks for the session's log messages, which many servers send to nobody
+// who has not set a level (MCP 2025-11-25, server/utilities/logging), where the
+// caller takes them. What comes of it does not matter to the call.
+func (x *Exchange) listen(ctx context.Context, r *Request, s session.State) {
+	if r.Notify != nil && s.Offers.Has(call.OffersLogging) {
+		_, _ = x.tell(ctx, r, methodSetLevel, s)
+	}
 }
 
 // notify sends notifications/initialized. Any 2xx accepts it: servers answer

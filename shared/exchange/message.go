@@ -14,6 +14,7 @@ const (
 	methodDiscover    = "server/discover"
 	methodInitialize  = "initialize"
 	methodInitialized = "notifications/initialized"
+	methodSetLevel    = "logging/setLevel"
 	methodCancelled   = "notifications/cancelled"
 )
 
@@ -103,6 +104,8 @@ func (x *Exchange) appendParams(dst []byte, m *message) ([]byte, error) {
 		dst = append(dst, m.state.Version...)
 		dst = append(dst, `","capabilities":{},"clientInfo":`...)
 		return append(dst, x.client...), nil
+	case methodSetLevel:
+		return append(dst, `,"level":"info"`...), nil
 	case methodCancelled:
 		dst = append(dst, `,"requestId":`...)
 		dst = append(dst, m.about.Raw()...)

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 
@@ -18,7 +19,9 @@ func (f *Front) ask(w http.ResponseWriter, r *http.Request, q request) {
 	}
 	reply, ctx := newReply(w, r)
 	defer reply.close()
-	q.call.Notify = reply.sink(q)
+	if q.call.Notify = reply.sink(q); q.call.Notify != nil && !q.modern {
+		q.call.Meta = listening(q.call.Meta)
+	}
 	answer, refusal := f.Relay.Run(ctx, q.call)
 	defer answer.Settle()
 	switch {
@@ -59,6 +62,21 @@ func (p *reply) sink(q request) func(string, json.RawMessage) {
 			p.notify(method, params)
 		}
 	}
+}
+
+// listening is the _meta of an agent of an older era that takes log messages:
+// such an agent cannot ask for them with its request, and a modern server sends
+// none unasked. The level is the one that servers have where none is set; what
+// an agent sets with logging/setLevel is of a session, and it has none here.
+func listening(meta json.RawMessage) json.RawMessage {
+	if len(meta) == 0 {
+		meta = json.RawMessage(`{}`)
+	}
+	parts, err := wire.Splice(meta, wire.Set{Name: wire.MetaLogLevel, Value: json.RawMessage(`"info"`), Absent: true})
+	if err != nil {
+		return meta
+	}
+	return bytes.Join(parts, nil)
 }
 
 // rpcError is a server's error as the agent gets it. A modern agent does not

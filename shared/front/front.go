@@ -75,13 +75,17 @@ func (f *Front) recovered(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := f.newCall(r, call.FacePlain)
-	writeProblem(w, c, f.Relay.Refuse(r.Context(), c, call.Refuse(call.Internal, "a panic of type %T", value)))
+	refusal := f.Relay.Refuse(r.Context(), c, call.Refuse(call.Internal, "a panic of type %T", value))
+	if w.Header().Get("Content-Type") == eventStream {
+		return // it has begun: another reply inside it would be read as a part of it
+	}
+	writeProblem(w, c, refusal)
 }
 
 func (f *Front) health(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		w.WriteHeader(http.StatusMethodNotAllowed)
+		writeHead(w, http.StatusMethodNotAllowed)
 		return
 	}
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok", "version": f.Version})

@@ -33,7 +33,7 @@ func (f *Front) serveMCP(w http.ResponseWriter, r *http.Request, server string) 
 	}
 	if q.Notification() {
 		// JSON-RPC 2.0, 4.1: a notification is never answered.
-		w.WriteHeader(http.StatusAccepted)
+		writeHead(w, http.StatusAccepted)
 		return
 	}
 	f.dispatch(w, r, q)

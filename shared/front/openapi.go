@@ -35,7 +35,7 @@ func (f *Front) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
 	header.Set("ETag", documentTag())
 	header.Set("Cache-Control", "no-cache") // kept, and asked for by its tag each time
 	if named(r.Header.Values("If-None-Match"), documentTag()) {
-		w.WriteHeader(http.StatusNotModified)
+		writeHead(w, http.StatusNotModified)
 		return
 	}
 	if r.Method == http.MethodHead {

@@ -101,12 +101,23 @@ func errorData(c call.Call, refusal *call.Refusal) json.RawMessage {
 // writeRPCRefusal answers on the MCP face: parse, authentication and scope
 // errors with their HTTP status, everything later with 200.
 func writeRPCRefusal(w http.ResponseWriter, c call.Call, id wire.ID, status int, refusal *call.Refusal) {
-	row := refusal.Shown()
 	refusalHeaders(w, refusal)
-	body := wire.AppendError(nil, id, &wire.RPCError{
+	writeBytes(w, status, "application/json", rpcRefusal(c, id, refusal))
+}
+
+// rpcRefusal is a refusal as a JSON-RPC error.
+func rpcRefusal(c call.Call, id wire.ID, refusal *call.Refusal) []byte {
+	row := refusal.Shown()
+	return wire.AppendError(nil, id, &wire.RPCError{
 		Code: int64(row.Code), Message: sentence(c, row), Data: errorData(c, refusal),
 	})
-	writeBytes(w, status, "application/json", body)
+}
+
+// writeHead writes a reply without a body.
+func writeHead(w http.ResponseWriter, status int) {
+	// Of the reply before, an older deadline may be left on the connection.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(ReplyBudget))
+	w.WriteHeader(status)
 }
 
 func mcpStatus(refusal *call.Refusal) int {

@@ -107,10 +107,7 @@ func (p *reply) refuse(c call.Call, id wire.ID, status int, refusal *call.Refusa
 	if !p.begun {
 		refusalHeaders(p.w, refusal)
 	}
-	row := refusal.Shown()
-	p.answer(status, wire.AppendError(nil, id, &wire.RPCError{
-		Code: int64(row.Code), Message: sentence(c, row), Data: errorData(c, refusal),
-	}))
+	p.answer(status, rpcRefusal(c, id, refusal))
 }
 
 // close ends the reply, answered or not, and its context.

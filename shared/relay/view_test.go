@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcprelay/shared/call"
-	"mcprelay/shared/policy"
 	"mcprelay/shared/relay"
 	"mcprelay/test/kit"
 )
@@ -32,24 +31,6 @@ func shown(items []relay.Shown) (names []string) {
 		names = append(names, item.Name)
 	}
 	return names
-}
-
-// beside registers the upstream of other under a name beside f's own server.
-func beside(t *testing.T, f, other *kit.Relay, name string) {
-	t.Helper()
-	registration := *f.Registry.Registration
-	own := *registration.Servers["up"]
-	server := *other.Registry.Registration.Servers["up"]
-	server.Name = name
-	rules, err := policy.Compile(append(registration.Rules.Table(),
-		policy.Rule{Action: "mcp." + name + ".*", Decision: policy.Allow},
-		policy.Rule{Action: "secret.use.up-ref", Decision: policy.Allow, To: []string{"mcp.up.*", "mcp." + name + ".*"}}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	registration.Rules = rules
-	registration.Servers = map[string]*registryServer{"up": &own, name: &server}
-	f.Registry.Registration = &registration
 }
 
 func TestListsAreReadOnceForEverybody(t *testing.T) {
@@ -107,7 +88,7 @@ func TestStaleListsAreShownWhileTheyAreReadAgain(t *testing.T) {
 
 func TestAServerThatHangsLosesNobodyTheOthersLists(t *testing.T) {
 	f, slow := kit.New(t, "", ""), kit.New(t, `,"startup_timeout_ms":2500`, "")
-	beside(t, f, slow, "slow")
+	f.Beside(t, slow, "slow")
 	var asked atomic.Int64
 	slow.Lists = func(_ http.ResponseWriter, r *http.Request, _ map[string]json.RawMessage) {
 		asked.Add(1)
@@ -181,16 +162,8 @@ func TestAServerThatCannotBeListedIsRefusedByItself(t *testing.T) {
 
 func TestEveryListThatAServerHasIsShownByItsRules(t *testing.T) {
 	f := kit.New(t, "", "")
-	registration := *f.Registry.Registration
-	rules, err := policy.Compile(append(registration.Rules.Table(),
-		policy.Rule{Action: "mcp.up.resource.file:///a", Decision: policy.Allow},
-		policy.Rule{Action: "mcp.up.resource.file:///{name}", Decision: policy.Allow},
-		policy.Rule{Action: "mcp.up.prompt.*", Decision: policy.Allow}, policy.Rule{Action: "mcp.up.prompt.no", Decision: policy.Deny}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	registration.Rules = rules
-	f.Registry.Registration, f.Capabilities = &registration, `"resources":{},"prompts":{}`
+	f.Allow(t, "mcp.up.resource.file:///a", "mcp.up.resource.file:///{name}", "mcp.up.prompt.yes", "mcp.up.prompt.also")
+	f.Capabilities = `"resources":{},"prompts":{}`
 	f.Answer = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
 		switch string(body["method"]) {
 		case `"resources/list"`:
@@ -223,13 +196,8 @@ func TestEveryListThatAServerHasIsShownByItsRules(t *testing.T) {
 
 func TestOneListThatFailsKeepsWhatWasKnownOfIt(t *testing.T) {
 	f := kit.New(t, "", "")
-	registration := *f.Registry.Registration
-	rules, err := policy.Compile(append(registration.Rules.Table(), policy.Rule{Action: "mcp.up.prompt.*", Decision: policy.Allow}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	registration.Rules = rules
-	f.Registry.Registration, f.Capabilities = &registration, `"resources":{},"prompts":{}`
+	f.Allow(t, "mcp.up.prompt.*")
+	f.Capabilities = `"resources":{},"prompts":{}`
 	prompts := `{"resultType":"complete","prompts":[{"name":"yes"}]}`
 	f.Answer = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
 		if string(body["method"]) == `"prompts/list"` {

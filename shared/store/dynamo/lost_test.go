@@ -18,6 +18,7 @@ import (
 	"mcprelay/shared/audit"
 	"mcprelay/shared/call"
 	"mcprelay/shared/catalog"
+	"mcprelay/shared/idempotency"
 	"mcprelay/shared/registry"
 	"mcprelay/shared/secret"
 	"mcprelay/shared/session"
@@ -108,6 +109,13 @@ func TestAWriteWhoseAnswerWasLostIsNotMistaken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	old := recordOf("old", idempotency.Running)
+	old.Expires = time.Now().Add(-time.Hour)
+	for key, record := range map[idempotency.Key]idempotency.Record{"I#1": old, "I#2": recordOf("one", ""), "I#3": recordOf("one", "")} {
+		if _, mine, err := s.BeginKey(ctx, key, record); err != nil || !mine {
+			t.Fatalf("%s: began %v, %v", key, mine, err)
+		}
+	}
 	rules := registry.Document{Kind: registry.KindRules, Body: json.RawMessage(`[]`)}
 	for _, tt := range []struct {
 		name  string
@@ -121,13 +129,17 @@ func TestAWriteWhoseAnswerWasLostIsNotMistaken(t *testing.T) {
 		{"Save", func() error { _, err := s.Save(ctx, "S#x", stateUntil(time.Now().Add(time.Hour))); return err }, errConflict},
 		{"PutCatalog", func() error { _, err := s.PutCatalog(ctx, "acme", "docs", catalogOf(2, "x")); return err }, catalog.ErrConflict},
 		{"PutCatalog: the item that makes it hold", func() error { _, err := s.PutCatalog(ctx, "acme", "docs2", catalogOf(2, "x")); return err }, catalog.ErrConflict},
+		{"BeginKey", func() error { return beginKey(ctx, s, "I#0") }, errInTheWay},
+		{"BeginKey over one that expired", func() error { return beginKey(ctx, s, "I#1") }, errInTheWay},
+		{"EndKey", func() error { return s.EndKey(ctx, "I#2", recordOf("one", idempotency.Done)) }, idempotency.ErrConflict},
+		{"EndKey that gives it back", func() error { return s.EndKey(ctx, "I#3", recordOf("one", "")) }, nil},
 		{"Save over an expired session: the attempt", func() error { return over("S#0") }, errConflict},
 		{"Save over an expired session: what is set aside", func() error { return over("S#1") }, errConflict},
 		{"Save over an expired session: the state", func() error { return over("S#2") }, errConflict},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, part, _ := strings.Cut(tt.name, ": ")
-			l.skip.Store(map[string]int32{"the item that makes it hold": 2, "what is set aside": 1, "the state": 2}[part])
+			l.skip.Store(map[string]int32{"the item that makes it hold": 3, "what is set aside": 1, "the state": 2}[part])
 			l.armed.Store(true)
 			before := l.lost.Load()
 			if err := tt.write(); err != nil {
