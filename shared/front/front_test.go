@@ -32,10 +32,15 @@ func authenticate(_ context.Context, h http.Header) (call.Principal, *call.Refus
 func newFront(t *testing.T, local bool) (*front.Front, *kit.Relay) {
 	t.Helper()
 	k := kit.New(t, `,"bindings":{"change":"edit"}`, "")
+	return frontOf(k, local), k
+}
+
+// frontOf is another front of the same relay.
+func frontOf(k *kit.Relay, local bool) *front.Front {
 	return front.New(front.Options{
 		Relay: k.Relay, Authenticate: authenticate, Name: "mcprelay", Version: "9",
 		Now: time.Now, NewID: func(time.Time) string { return "01JDXAMPLE0000000000000000" }, LocalHosts: local,
-	}), k
+	})
 }
 
 // ask sends one request; headers come in pairs, an empty value removes one.

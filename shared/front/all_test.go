@@ -1,0 +1,237 @@
+package front_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcprelay/shared/front"
+	"mcprelay/test/kit"
+)
+
+const allPath = "/v1/mcp"
+
+// everything is an upstream with one of each: what it was asked last is kept.
+type everything struct {
+	*kit.Relay
+	mu    sync.Mutex
+	asked map[string]string // params by method
+}
+
+func (e *everything) params(method string) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.asked[method]
+}
+
+func newEverything(t *testing.T, k *kit.Relay) *everything {
+	t.Helper()
+	e := &everything{Relay: k, asked: map[string]string{}}
+	k.Capabilities = `"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{},"completions":{},"logging":{}`
+	k.Lists = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
+		kit.Result(w, body, `{"resultType":"complete","tools":[{"name":"look","inputSchema":{"type":"object","n":9007199254740993}},{"name":"a.b/c d","inputSchema":{}},{"name":"edit_me","inputSchema":{}}]}`)
+	}
+	results := map[string]string{
+		"resources/list":           `{"resources":[{"uri":"file:///a b.txt","name":"a"}]}`,
+		"resources/templates/list": `{"resourceTemplates":[{"uriTemplate":"test://{id}/data","name":"t"}]}`,
+		"prompts/list":             `{"prompts":[{"name":"review"}]}`,
+		"tools/call":               `{"content":[{"type":"resource_link","uri":"file:///a b.txt","name":"a"},{"type":"text","text":"file:///a b.txt"},{"type":"resource","resource":{"uri":"test://1/data","text":"x"}}],"structuredContent":{"uri":"file:///a b.txt","n":1.0}}`,
+		"resources/read":           `{"contents":[{"uri":"file:///a b.txt","text":"x"}]}`,
+		"prompts/get":              `{"messages":[{"role":"user","content":{"type":"resource","resource":{"uri":"file:///a b.txt","text":"x"}}}]}`,
+		"completion/complete":      `{"completion":{"values":["x"]}}`,
+	}
+	k.Answer = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
+		var method string
+		_ = json.Unmarshal(body["method"], &method)
+		e.mu.Lock()
+		e.asked[method] = string(body["params"])
+		e.mu.Unlock()
+		kit.Result(w, body, `{"resultType":"complete",`+results[method][1:])
+	}
+	return e
+}
+
+// newAll is a front before two upstreams that have everything, up and docs.
+func newAll(t *testing.T) (f *front.Front, up, docs *everything) {
+	t.Helper()
+	f, k := newFront(t, false)
+	other := kit.New(t, "", "")
+	k.Beside(t, other, "docs")
+	k.Allow(t, "mcp.up.*")
+	return f, newEverything(t, k), newEverything(t, other)
+}
+
+func legacy(f http.Handler, path, method, params string) string {
+	return ask(f, "POST", path, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)).Body.String()
+}
+
+func names(t *testing.T, reply, list, member string) (all []string) {
+	t.Helper()
+	var r struct {
+		Result map[string]json.RawMessage
+	}
+	var items []map[string]any
+	if err := json.Unmarshal([]byte(reply), &r); err != nil {
+		t.Fatalf("%s: %v", reply, err)
+	}
+	if err := json.Unmarshal(r.Result[list], &items); err != nil {
+		t.Fatalf("%s: %v", reply, err)
+	}
+	for _, item := range items {
+		all = append(all, item[member].(string))
+	}
+	return all
+}
+
+func TestAllServersAreOneServer(t *testing.T) {
+	f, _, docs := newAll(t)
+	for _, test := range []struct {
+		method, list, member string
+		want                 []string
+	}{
+		{"tools/list", "tools", "name", []string{"docs__a_b_c_d_vkb4auhqzh", "docs__edit_me", "docs__look", "up__a_b_c_d_vkb4auhqzh", "up__edit_me", "up__look"}},
+		{"resources/list", "resources", "uri", []string{"mcprelay://resource/v1/docs/file%3A%2F%2F%2Fa%20b.txt", "mcprelay://resource/v1/up/file%3A%2F%2F%2Fa%20b.txt"}},
+		{"resources/templates/list", "resourceTemplates", "uriTemplate", []string{"mcprelay://resource/v1/docs/test%3A%2F%2F{id}%2Fdata", "mcprelay://resource/v1/up/test%3A%2F%2F{id}%2Fdata"}},
+		{"prompts/list", "prompts", "name", []string{"docs__review", "up__review"}},
+	} {
+		got := names(t, legacy(f, allPath, test.method, `{}`), test.list, test.member)
+		for i, name := range got {
+			if at := strings.Index(name, "__a_b_c_d_"); at >= 0 { // its digest is tested where it is made
+				got[i] = name[:at] + "__a_b_c_d_vkb4auhqzh"
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.method, diff)
+		}
+	}
+	before := docs.Requests.Load()
+	for _, test := range []struct{ name, method, params, asked, answer string }{
+		{"a tool", "tools/call", `{"name":"docs__look","arguments":{"n":9007199254740993}}`, `"name":"look","arguments":{"n":9007199254740993}`,
+			`"content":[{"type":"resource_link","uri":"mcprelay://resource/v1/docs/file%3A%2F%2F%2Fa%20b.txt","name":"a"},{"type":"text","text":"file:///a b.txt"},{"type":"resource","resource":{"uri":"mcprelay://resource/v1/docs/test%3A%2F%2F1%2Fdata","text":"x"}}],"structuredContent":{"uri":"file:///a b.txt","n":1.0}`},
+		{"a resource", "resources/read", `{"uri":"mcprelay://resource/v1/docs/file%3A%2F%2F%2Fa%20b.txt"}`, `"uri":"file:///a b.txt"`, `"contents":[{"uri":"mcprelay://resource/v1/docs/file%3A%2F%2F%2Fa%20b.txt","text":"x"}]`},
+		{"an expanded template", "resources/read", `{"uri":"mcprelay://resource/v1/docs/test%3A%2F%2Fa%2Fb%20c%2Fdata"}`, `"uri":"test://a%2Fb%20c/data"`, `"contents"`},
+		{"a prompt", "prompts/get", `{"name":"docs__review","arguments":{"a":"b"}}`, `"name":"review","arguments":{"a":"b"}`, `"resource":{"uri":"mcprelay://resource/v1/docs/file%3A%2F%2F%2Fa%20b.txt","text":"x"}`},
+		{"a completion of a prompt", "completion/complete", `{"ref":{"type":"ref/prompt","name":"docs__review"},"argument":{"name":"a","value":"b"}}`, `"ref":{"type":"ref/prompt","name":"review"},"argument":{"name":"a","value":"b"}`, `"values":["x"]`},
+		{"a completion of a template", "completion/complete", `{"ref":{"type":"ref/resource","uri":"mcprelay://resource/v1/docs/test%3A%2F%2F{id}%2Fdata"},"argument":{"name":"id","value":""},"context":{"arguments":{}}}`, `"ref":{"type":"ref/resource","uri":"test://{id}/data"},"argument":{"name":"id","value":""},"context":{"arguments":{}}`, `"values":["x"]`},
+	} {
+		reply := legacy(f, allPath, test.method, test.params)
+		if !strings.Contains(reply, test.answer) {
+			t.Errorf("%s: got %s, want %s", test.name, reply, test.answer)
+		}
+		if asked := docs.params(test.method); !strings.Contains(asked, test.asked) {
+			t.Errorf("%s: the server was asked %s, want %s", test.name, asked, test.asked)
+		}
+	}
+	if got := docs.Requests.Load() - before; got != 6 {
+		t.Errorf("%d requests for six calls", got)
+	}
+}
+
+func TestAShortenedNameReachesItsOwnTool(t *testing.T) {
+	f, up, _ := newAll(t)
+	for _, name := range names(t, legacy(f, allPath, "tools/list", `{}`), "tools", "name") {
+		if !strings.HasPrefix(name, "up__a_b_c_d_") {
+			continue
+		}
+		legacy(f, allPath, "tools/call", `{"name":"`+name+`"}`)
+		if asked := up.params("tools/call"); !strings.Contains(asked, `"name":"a.b/c d"`) {
+			t.Errorf("the server was asked %s", asked)
+		}
+		return
+	}
+	t.Fatal("the tool is not shown")
+}
+
+func TestNamesThatBelongToNobodyReachNobody(t *testing.T) {
+	f, up, docs := newAll(t)
+	legacy(f, allPath, "tools/list", `{}`)
+	before := up.Requests.Load() + docs.Requests.Load()
+	for _, test := range [][2]string{
+		{"tools/call", `{"name":"look"}`}, {"tools/call", `{"name":"none__look"}`}, {"tools/call", `{"name":"__look"}`}, {"tools/call", `{"name":"up__"}`},
+		{"prompts/get", `{"name":"review"}`}, {"resources/read", `{"uri":"file:///a b.txt"}`}, {"resources/read", `{"uri":"mcprelay://resource/v1/none/x"}`},
+		{"resources/read", `{"uri":"mcprelay://resource/v1/up/file%3a%2F%2F%2Fa"}`}, {"resources/read", `{"uri":"mcprelay://resource/v1/up/"}`},
+		{"completion/complete", `{"ref":{"type":"ref/resource","uri":"x{y}"},"argument":{"name":"a","value":""}}`},
+	} {
+		if reply := legacy(f, allPath, test[0], test[1]); !strings.Contains(reply, `"code":-32602`) || !strings.Contains(reply, `"stage":"policy"`) {
+			t.Errorf("%s %s: got %s", test[0], test[1], reply)
+		}
+	}
+	if got := up.Requests.Load() + docs.Requests.Load(); got != before {
+		t.Errorf("%d requests reached a server", got-before)
+	}
+}
+
+func TestWhatIsAnnouncedIsTheUnionWithoutStreams(t *testing.T) {
+	f, up, docs := newAll(t)
+	up.Capabilities, docs.Capabilities = `"tools":{},"prompts":{"listChanged":true}`, `"resources":{"subscribe":true},"experimental":{"x":{}}`
+	reply := legacy(f, allPath, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+	if !strings.Contains(reply, `"capabilities":{"prompts":{},"resources":{},"tools":{}}`) {
+		t.Errorf("all: %s", reply)
+	}
+	reply = legacy(f, mcpPath, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+	if !strings.Contains(reply, `"capabilities":{"prompts":{},"tools":{}}`) {
+		t.Errorf("one: %s", reply)
+	}
+}
+
+func TestAServerThatIsDownIsNamedAndLosesNobodyTheOthers(t *testing.T) {
+	f, _, docs := newAll(t)
+	docs.Lists = func(w http.ResponseWriter, _ *http.Request, _ map[string]json.RawMessage) {
+		w.WriteHeader(http.StatusInternalServerError)
+	}
+	reply := legacy(f, allPath, "tools/list", `{}`)
+	if got := names(t, reply, "tools", "name"); len(got) != 3 || !strings.HasPrefix(got[0], "up__") {
+		t.Errorf("tools %v", got)
+	}
+	if !strings.Contains(reply, `"mcprelay/unavailable":{"docs":{"stage":"list","reason":"list_failed","sentence":`) {
+		t.Errorf("nothing says which server is down: %s", reply)
+	}
+	if reply := legacy(f, "/v1/servers/docs/mcp", "tools/list", `{}`); !strings.Contains(reply, `"reason":"list_failed"`) {
+		t.Errorf("by itself: %s", reply)
+	}
+}
+
+func TestAListGoesOnWhereItsCursorSays(t *testing.T) {
+	f, up, _ := newAll(t)
+	var tools []string
+	for i := range 60 {
+		tools = append(tools, fmt.Sprintf(`{"name":"t%02d","inputSchema":{},"description":%q}`, i, strings.Repeat("x", 100<<10)))
+	}
+	registration := up.Registry.Registration
+	registration.Servers["up"].Limits.MaxResultBytes = 32 << 20
+	registration.Servers["up"].Limits.MaxFrameBytes = 32 << 20
+	up.Lists = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
+		kit.Result(w, body, `{"resultType":"complete","tools":[`+strings.Join(tools, ",")+`]}`)
+	}
+	var all []string
+	cursor, pages := "", 0
+	for ; pages == 0 || cursor != ""; pages++ {
+		other := frontOf(up.Relay, false)
+		var reply struct{ Result struct{ NextCursor string } }
+		text := legacy(other, allPath, "tools/list", `{"cursor":"`+cursor+`"}`)
+		if err := json.Unmarshal([]byte(text), &reply); err != nil {
+			t.Fatal(err)
+		}
+		all, cursor = append(all, names(t, text, "tools", "name")...), reply.Result.NextCursor
+	}
+	if pages < 2 || len(all) != 63 {
+		t.Errorf("%d tools on %d pages, want 63 on some", len(all), pages)
+	}
+	seen := map[string]bool{}
+	for _, name := range all {
+		if seen[name] {
+			t.Errorf("%s is on two pages", name)
+		}
+		seen[name] = true
+	}
+	for _, cursor := range []string{"x", "dXA", "!!!!", "dXAKdDAw="} {
+		if reply := legacy(f, allPath, "tools/list", `{"cursor":"`+cursor+`"}`); !strings.Contains(reply, `"code":-32602`) {
+			t.Errorf("cursor %s: %s", cursor, reply)
+		}
+	}
+}
