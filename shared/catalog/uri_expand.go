@@ -17,11 +17,11 @@ func Expanded(shown, template string) (uri string, ok bool) {
 		return "", false
 	}
 	pieces, err := split(template)
-	if err != nil || !strings.HasPrefix(rest, string(appendEncoded(nil, pieces[0].literal))) {
-		return "", false // of most templates of most servers at once
+	if err != nil {
+		return "", false
 	}
-	e := newExpansion(rest, pieces)
-	if !e.begins[0][0] {
+	e, ok := expand(rest, pieces, func(literal string) string { return string(appendEncoded(nil, literal)) })
+	if !ok {
 		return "", false
 	}
 	var own strings.Builder
@@ -39,6 +39,19 @@ func Expanded(shown, template string) (uri string, ok bool) {
 	return own.String(), true
 }
 
+// Expands reports whether a server's own URI is an expansion of its own
+// template. Of a shown URI that [SplitResource] and [Expanded] both know, and
+// differently, it tells a link of the server from an expansion of an agent:
+// only the link's URI, decoded, is still what the template expands to.
+func Expands(uri, template string) bool {
+	pieces, err := split(template)
+	if err != nil {
+		return false
+	}
+	_, ok := expand(uri, pieces, func(literal string) string { return literal })
+	return ok
+}
+
 // expansion finds the pieces of a template in a text. It goes backwards first,
 // so that the way forward never has to be taken twice.
 type expansion struct {
@@ -48,10 +61,15 @@ type expansion struct {
 	begins   [][]bool // for each piece: it and all after it can begin here
 }
 
-func newExpansion(text string, pieces []piece) *expansion {
-	e := &expansion{text: text, pieces: pieces, literals: make([]string, len(pieces)), begins: make([][]bool, len(pieces))}
+// expand finds the pieces of a template in a text, where its literals are as
+// spelled writes them; ok is false where the text is no expansion.
+func expand(text string, pieces []piece, spelled func(literal string) string) (e *expansion, ok bool) {
+	if !strings.HasPrefix(text, spelled(pieces[0].literal)) {
+		return nil, false // of most templates of most servers at once
+	}
+	e = &expansion{text: text, pieces: pieces, literals: make([]string, len(pieces)), begins: make([][]bool, len(pieces))}
 	for i, p := range pieces {
-		e.literals[i] = string(appendEncoded(nil, p.literal))
+		e.literals[i] = spelled(p.literal)
 		e.begins[i] = make([]bool, len(text)+1)
 	}
 	last := len(pieces) - 1
@@ -61,7 +79,7 @@ func newExpansion(text string, pieces []piece) *expansion {
 	for i := last - 1; i >= 0; i-- {
 		e.find(i)
 	}
-	return e
+	return e, e.begins[0][0]
 }
 
 // find finds where piece i can begin, given where the next one can.

@@ -54,6 +54,9 @@ func TestAnExpansionOfEitherTemplateIsTheOther(t *testing.T) {
 			if !ok {
 				t.Fatalf("the reference cannot expand %s", template)
 			}
+			if !catalog.Expands(own, template) {
+				t.Errorf("%s with values %d: %q is no expansion", template, i, own)
+			}
 			if got, ok := catalog.Expanded(shown, template); got != own || !ok {
 				t.Errorf("%s with values %d: %q is taken for %q, %v, want %q", template, i, shown, got, ok, own)
 			}
@@ -108,6 +111,24 @@ func TestWhatIsNoExpansionIsRefused(t *testing.T) {
 	} {
 		if got, ok := catalog.Expanded(c.shown, c.template); ok || got != "" {
 			t.Errorf("%s: %q is taken for %q", c.template, c.shown, got)
+		}
+	}
+}
+
+// A link in a result is shown as a whole, an expansion piece by piece. Where
+// both readings of a URI are possible, the server's own URI tells which it was.
+func TestALinkIsToldFromAnExpansion(t *testing.T) {
+	for _, c := range []struct {
+		template, uri string
+		want          bool
+	}{
+		{"file:///{+path}", "file:///a/b.txt", true}, {"file:///{+path}", "file:///a%20b", true}, {"file:///{+path}", "file:///a b", false},
+		{"db:///{x}", "db:///users", true}, {"db:///{x}", "db:///a/b", false}, {"db:///{x}", "db:///a%2Fb", true},
+		{"repo://{a}/{b}/contents{/path*}", "repo://o/r/contents/src/main.go", true}, {"repo://{a}/{b}/contents{/path*}", "repo://o/r", false},
+		{"a:é{x}", "a:éb", true}, {"a:b", "a:b", true}, {"a:b", "a:c", false}, {"{", "{", false}, {"a:{=x}", "a:b", false},
+	} {
+		if got := catalog.Expands(c.uri, c.template); got != c.want {
+			t.Errorf("%s of %s: got %v, want %v", c.uri, c.template, got, c.want)
 		}
 	}
 }
