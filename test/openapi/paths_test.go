@@ -66,8 +66,7 @@ func words(t *testing.T) []string {
 // served has five.
 const deepest = 6
 
-// probes are paths of the words. Every word is tried after every one-word path,
-// after every documented path, and after "any", which stands for a name.
+// probes are paths of the words, of which "any" stands for a name.
 func (d document) probes(all []string) []string {
 	var out []string
 	level := []string{""}
@@ -79,12 +78,18 @@ func (d document) probes(all []string) []string {
 			}
 		}
 		out = append(out, next...)
-		level = slices.DeleteFunc(next, func(path string) bool {
-			_, documented := d.allowed(path)
-			return depth > 1 && !documented && !strings.HasSuffix(path, "/any")
-		})
+		level = slices.DeleteFunc(next, func(path string) bool { return depth > 2 && !d.leads(path) })
 	}
 	return out
+}
+
+// leads reports whether a path of three parts or more is gone on from: all of
+// them would be millions. Documented ones are, those that end with a name, and
+// below /v1 those that follow a name.
+func (d document) leads(path string) bool {
+	_, documented := d.allowed(path)
+	parent := path[:strings.LastIndex(path, "/")]
+	return documented || strings.HasSuffix(path, "/any") || strings.HasPrefix(path, "/v1/") && strings.HasSuffix(parent, "/any")
 }
 
 // allowed are the methods that the document has for a path, and whether it has any.
