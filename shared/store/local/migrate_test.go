@@ -12,6 +12,7 @@ import (
 
 	"mcprelay/shared/audit"
 	"mcprelay/shared/catalog"
+	"mcprelay/shared/idempotency"
 	"mcprelay/shared/session"
 	"mcprelay/shared/store/local"
 )
@@ -40,9 +41,11 @@ func folderOf(t *testing.T, scripts ...string) string {
 }
 
 // version1 is the dump of a file that a relay of version 1 of the tables wrote.
-func version1(t *testing.T) string {
+func version1(t *testing.T) string { return dump(t, "testdata/version-1.sql") }
+
+func dump(t *testing.T, name string) string {
 	t.Helper()
-	script, err := os.ReadFile("testdata/version-1.sql")
+	script, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +106,39 @@ func TestFileOfVersion1CanDoWhatIsNew(t *testing.T) {
 	}
 }
 
+func TestFileOfVersion2KeepsWhatItHeld(t *testing.T) {
+	s := open(t, folderOf(t, dump(t, "testdata/version-2.sql")))
+	entries, err := s.SessionsOfRun(t.Context(), session.RunKey("acme", "user", "ci", "run-1"))
+	if err != nil || len(entries) != 1 || entries[0].Key != oldKey || entries[0].State.SessionID != "kept" {
+		t.Errorf("got sessions %+v and %v, want the one that was kept", entries, err)
+	}
+	if records, _, err := s.Audit(t.Context(), audit.Filter{Tenant: "acme", Run: "run-1"}); err != nil || len(records) != 2 {
+		t.Errorf("got records %+v and %v, want two", records, err)
+	}
+	record := idempotency.Record{Digest: "d", CallID: "one", Until: time.Now(), Expires: time.Now().Add(time.Hour)}
+	if _, mine, err := s.BeginKey(t.Context(), "I#x", record); err != nil || !mine {
+		t.Errorf("a key began %v, %v", mine, err)
+	}
+}
+
+// Its tools have no digests, so nobody could tell what was approved: the next
+// reading counts as the first one.
+func TestCatalogOfVersion2IsReplacedByItsVersion(t *testing.T) {
+	s := open(t, folderOf(t, dump(t, "testdata/version-2.sql")))
+	got, err := s.Catalog(t.Context(), "acme", "docs")
+	if diff := cmp.Diff(catalog.Catalog{Version: 7}, got); err != nil || diff != "" {
+		t.Fatalf("got %v, catalog (-want +got):\n%s", err, diff)
+	}
+	now := catalog.Catalog{Place: "here", Acquired: time.Now().UTC(), Version: 7, Tools: []catalog.Tool{{Name: "search", Raw: []byte(`{}`), Digest: "d"}}}
+	want, err := s.PutCatalog(t.Context(), "acme", "docs", now.Pinned(false, got))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err = s.Catalog(t.Context(), "acme", "docs"); err != nil || !cmp.Equal(want, got) || got.Pins["search"] != "d" {
+		t.Errorf("got %+v and %v, want %+v", got, err, want)
+	}
+}
+
 func TestProcessesUpgradeOneFileTogether(t *testing.T) {
 	dir := folderOf(t, version1(t))
 	var wg sync.WaitGroup
@@ -126,7 +162,7 @@ func TestProcessesUpgradeOneFileTogether(t *testing.T) {
 
 func TestUpgradeThatFailsChangesNothing(t *testing.T) {
 	// The table that is in the way is made last, after the columns.
-	dir := folderOf(t, version1(t), "CREATE TABLE catalogs (mine TEXT)")
+	dir := folderOf(t, version1(t), "CREATE TABLE idempotency (mine TEXT)")
 	s, err := local.Open(dir)
 	if err == nil {
 		s.Close()
