@@ -1,6 +1,6 @@
 // Command relay is the operator's command: it serves a local relay, makes one
-// call through the pipeline, and reads the audit trail. It refuses to start
-// on a configuration that it does not understand whole.
+// call through the pipeline, reads the audit trail, approves changed tools and
+// configures clients. It refuses a configuration that it does not understand whole.
 package main
 
 import (
