@@ -15,9 +15,11 @@ require (
 	github.com/aws/smithy-go v1.28.9 // typed API errors of the SDK (store/dynamo)
 	github.com/go-json-experiment/json v1.27.2 // strict one-pass JSON tokens (wire)
 	github.com/google/go-cmp v0.7.0 // tests: differences
+	github.com/google/jsonschema-go v0.4.3 // tests: component schemas of the OpenAPI document
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // the demo server, and an independent peer in tests
 	github.com/oklog/ulid/v2 v2.1.2 // call ids
 	github.com/spf13/cobra v1.10.2 // the command (cmd/relay)
+	github.com/yosida95/uritemplate/v3 v3.0.2 // tests: RFC 6570 expansions
 	golang.org/x/net v0.62.0 // IDNA labels (endpoint); DNS messages in tests
 	golang.org/x/sync v0.25.0 // one read in flight a tenant (app)
 	golang.org/x/sys v0.50.0 // MSG_PEEK, file locks, namespaces in tests
@@ -37,7 +39,6 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/ssooidc v1.44.5 // indirect
 	github.com/aws/aws-sdk-go-v2/service/sts v1.52.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
-	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
@@ -46,7 +47,6 @@ require (
 	github.com/segmentio/asm v1.1.3 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect
 	github.com/spf13/pflag v1.0.9 // indirect
-	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	golang.org/x/oauth2 v0.35.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.15.0 // indirect

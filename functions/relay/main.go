@@ -32,5 +32,5 @@ func main() {
 	if err != nil {
 		log.Fatal("relay: ", err)
 	}
-	lambda.Start(event.Handler(relay.Handler(), event.Options{Log: relay.Log(), Refuse: relay.Refuse}))
+	lambda.Start(event.Handler(relay.Handler(), event.Options{Log: relay.Log(), Refuse: relay.Refuse, Rest: relay.Rest}))
 }

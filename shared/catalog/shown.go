@@ -28,7 +28,7 @@ const (
 func Shown(server, name string) string {
 	prefix := server + between
 	head := strings.Map(portable, name)
-	if head == name && name != "" && len(prefix)+len(name) <= maxShown && !shortened(name) {
+	if head == name && name != "" && len(prefix)+len(name) <= maxShown && !Shortened(name) {
 		return prefix + name
 	}
 	tail := "_" + sum(name)
@@ -71,8 +71,9 @@ func sum(name string) string {
 // numerals are the digits of base32 that are no letters.
 const numerals = "234567"
 
-// shortened reports whether a name ends as shortened ones do.
-func shortened(name string) bool {
+// Shortened reports whether a name ends as those do that [Shown] had to change:
+// then only the server's list can tell what it stands for.
+func Shortened(name string) bool {
 	at := len(name) - digits
 	if at < 1 || name[at-1] != '_' {
 		return false

@@ -29,6 +29,13 @@ func SplitResource(shown string) (server, uri string, ok bool) {
 	return server, uri, true
 }
 
+// ResourceServer is the server of a URI that [ResourceURI] made, or that is an
+// expansion of what [TemplateURI] made.
+func ResourceServer(shown string) (server string, ok bool) {
+	server, _, ok = cutResource(shown)
+	return server, ok
+}
+
 // cutResource takes the URI of a resource among those of all servers apart,
 // and leaves what is behind the server's name as it is.
 func cutResource(shown string) (server, rest string, ok bool) {

@@ -44,6 +44,9 @@ const (
 	// The runtime library ends the process right after, and the handler's last
 	// act is the call's final.
 	CloseWait = 5 * time.Second
+	// RestWait bounds [Options.Rest]: what a server has to be listed in, and a
+	// little more.
+	RestWait = 12 * time.Second
 )
 
 // Options of a [Handler]. The zero value is usable.
@@ -55,6 +58,10 @@ type Options struct {
 	// Log takes one line for each panic: its type and stack, never its value.
 	// nil keeps silent.
 	Log *slog.Logger
+	// Rest is called when a reply has ended, before the platform may freeze the
+	// process, and waits for what runs in the background: until its context ends,
+	// after [RestWait] or with the invocation. nil: nothing does.
+	Rest func(context.Context)
 	// Reserve and CloseWait replace the constants of the same name where they
 	// are not zero.
 	Reserve, CloseWait time.Duration
@@ -63,6 +70,9 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.Refuse == nil {
 		o.Refuse = answer
+	}
+	if o.Rest == nil {
+		o.Rest = func(context.Context) {}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -91,6 +101,7 @@ func Handler(h http.Handler, o Options) func(context.Context, events.APIGatewayP
 		}
 		ctx, cancel := bounded(ctx, o.Reserve)
 		s := newStream(cancel, o)
+		s.ends, _ = ctx.Deadline()
 		go s.serve(serve, r.WithContext(ctx))
 		return s.response(), nil
 	}

@@ -29,6 +29,7 @@ var (
 type stream struct {
 	options Options
 	cancel  context.CancelFunc
+	ends    time.Time // of the invocation; the zero Time for never
 
 	header http.Header // the handler's
 	reader *io.PipeReader
@@ -118,7 +119,8 @@ type body stream
 // handler returned.
 func (b *body) Read(p []byte) (int, error) { return b.reader.Read(p) }
 
-// Close cancels the request and waits, bounded, until the handler returned.
+// Close cancels the request and waits, bounded, until the handler returned and
+// what it began has ended.
 func (b *body) Close() error {
 	b.cancel()
 	_ = b.reader.CloseWithError(errClosed)
@@ -126,10 +128,22 @@ func (b *body) Close() error {
 	defer timer.Stop()
 	select {
 	case <-b.done:
+		b.rest()
 		return nil
 	case <-timer.C:
 		return errRunning
 	}
+}
+
+// rest gives what runs in the background the time that is left.
+func (b *body) rest() {
+	ends := time.Now().Add(RestWait)
+	if !b.ends.IsZero() && b.ends.Before(ends) {
+		ends = b.ends
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), ends)
+	defer cancel()
+	b.options.Rest(ctx)
 }
 
 // Header is the head as the handler sets it up.

@@ -308,3 +308,31 @@ func TestManyInvocationsLeaveNothingBehind(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatRunsInTheBackgroundIsWaitedForAfterTheReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, test := range map[string]struct {
+			left, want time.Duration
+		}{
+			"as long as it may take":               {time.Minute, event.RestWait},
+			"until the invocation ends, if sooner": {3 * time.Second, 3*time.Second - event.Reserve},
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), test.left)
+			rested := false
+			o := event.Options{Rest: func(ctx context.Context) {
+				<-ctx.Done()
+				rested = true
+			}}
+			out := invoke(t, ctx, o, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "whole") })
+			body, err := io.ReadAll(out.Body)
+			if err != nil || string(body) != "whole" || rested {
+				t.Errorf("%s: %q, %v, rested %v before the reply's end", name, body, err, rested)
+			}
+			began := time.Now()
+			if err := out.Body.(io.Closer).Close(); err != nil || !rested || time.Since(began) != test.want {
+				t.Errorf("%s: %v, rested %v after %v, want %v", name, err, rested, time.Since(began), test.want)
+			}
+			cancel()
+		}
+	})
+}

@@ -105,7 +105,9 @@ func (d desk) located(ctx context.Context, c *call.Call) *call.Refusal {
 		return nil
 	}
 	for _, template := range view.Templates() {
-		if expanded, ok := catalog.Expanded(shown, template.Upstream); ok {
+		expanded, ok := catalog.Expanded(shown, template.Upstream)
+		// A link of the server's to what no list names may look like an expansion.
+		if ok && !(exact && catalog.Expands(uri, template.Upstream)) {
 			c.Resource = expanded
 			return nil
 		}

@@ -72,6 +72,9 @@ func readMCP(w http.ResponseWriter, r *http.Request, q *request) *call.Refusal {
 	}
 	q.call.Modern, q.call.Capabilities = true, q.Capabilities
 	q.call.InputResponses, q.call.RequestState = q.InputResponses, q.RequestState
+	if q.HasState && q.RequestState == "" {
+		return call.Refuse(call.StateRefused, "the state is empty")
+	}
 	return checkModern(q)
 }
 
