@@ -56,16 +56,27 @@ func runOf(t *testing.T) string {
 func (s scene) walk(t *testing.T, f face, client ask, lists []list) {
 	t.Helper()
 	for _, l := range lists {
-		got, want := bare(t, client(t, question{Method: l.method})), s.wantList(t, f, l)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", l.method, diff)
-		}
+		s.wantSame(t, f, client, l)
 	}
 	for _, step := range steps {
 		if slices.Contains(f.servers, step.server) {
 			s.compare(t, f, client, step)
 		}
 	}
+}
+
+// wantSame compares a list with those of the servers.
+func (s scene) wantSame(t *testing.T, f face, client ask, l list) {
+	t.Helper()
+	got, want := bare(t, client(t, question{Method: l.method})), s.wantList(t, f, l)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", l.method, diff)
+	}
+}
+
+// stepOf is the one step to a server's tool, prompt or resource.
+func stepOf(server, target string) step {
+	return steps[slices.IndexFunc(steps, func(s step) bool { return s.server == server && s.Name+s.URI == target })]
 }
 
 // compare puts one question twice, by the client and without a relay.
