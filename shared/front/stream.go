@@ -35,9 +35,9 @@ const eventStream = "text/event-stream"
 // comment after [SilenceBefore]. Then the status is 200 and all that follows is
 // an event, the answer the last one, be it a refusal.
 //
-// One goroutine writes until the answer, so that neither the pipeline nor its
-// audit record waits for a slow agent; answer, refuse and close end it and wait
-// for it. They and newReply belong to the handler's goroutine; notify may be
+// Once there is something to write before the answer, one goroutine does, so
+// that neither the pipeline nor its audit record waits for a slow agent; answer,
+// refuse and close end it and wait for it. Most calls never begin it. They and newReply belong to the handler's goroutine; notify may be
 // called from any.
 type reply struct {
 	w      http.ResponseWriter
@@ -52,10 +52,12 @@ type reply struct {
 	pending [][]byte // notifications to write
 	size    int      // of them, in bytes
 	settled bool     // no more are taken
+	keeping bool     // the writing goroutine was begun
 
-	more   chan struct{} // holds one: some are pending
-	stop   chan struct{} // closed by settle
-	writer sync.WaitGroup
+	silence *time.Timer   // begins it after SilenceBefore
+	more    chan struct{} // holds one: some are pending
+	stop    chan struct{} // closed by settle
+	writer  sync.WaitGroup
 }
 
 // newReply opens the reply of a request whose body was read. The context ends
@@ -65,9 +67,21 @@ func newReply(w http.ResponseWriter, r *http.Request) (*reply, context.Context) 
 	p := &reply{w: w, cancel: cancel, more: make(chan struct{}, 1), stop: make(chan struct{})}
 	if takesEvents(r.Header["Accept"]) {
 		p.events = wire.NewEventWriter(w)
-		p.writer.Go(p.keep)
+		p.silence = time.AfterFunc(SilenceBefore, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.begin()
+		})
 	}
 	return p, ctx
+}
+
+// begin begins the writing goroutine. The caller holds the lock.
+func (p *reply) begin() {
+	if !p.keeping && !p.settled {
+		p.keeping = true
+		p.writer.Go(p.keep)
+	}
 }
 
 // notify passes a notification on, without waiting for the agent; params is
@@ -84,6 +98,7 @@ func (p *reply) notify(method string, params json.RawMessage) {
 		return
 	}
 	p.pending, p.size = append(p.pending, message), p.size+len(message)
+	p.begin()
 	select {
 	case p.more <- struct{}{}:
 	default:
@@ -122,14 +137,21 @@ func (p *reply) settle() {
 	first := !p.settled
 	p.settled = true
 	p.mu.Unlock()
+	if first && p.silence != nil {
+		p.silence.Stop()
+	}
 	if first {
 		close(p.stop)
 	}
 	p.writer.Wait()
 }
 
-// keep writes what is pending as it comes, and a comment into every silence.
+// keep writes what is pending as it comes, and a comment into every silence:
+// the first has passed where nothing is pending when it begins.
 func (p *reply) keep() {
+	if !p.flush() {
+		p.write(p.events.Comment)
+	}
 	silence := time.NewTimer(SilenceBefore)
 	defer silence.Stop()
 	for {
@@ -146,8 +168,8 @@ func (p *reply) keep() {
 	}
 }
 
-// flush writes what is pending, an event each.
-func (p *reply) flush() {
+// flush writes what is pending, an event each, and reports whether anything was.
+func (p *reply) flush() bool {
 	p.mu.Lock()
 	messages := p.pending
 	p.pending, p.size = nil, 0
@@ -155,6 +177,7 @@ func (p *reply) flush() {
 	for _, message := range messages {
 		p.write(func() error { return p.events.Message(message) })
 	}
+	return len(messages) > 0
 }
 
 // write writes one event, before the first one the head. A write that fails is
