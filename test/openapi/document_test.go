@@ -32,6 +32,8 @@ type document struct {
 		Schemas         map[string]json.RawMessage
 	}
 	Security []map[string][]string
+
+	resolved map[string]*jsonschema.Resolved // by text: resolving one takes milliseconds
 }
 
 type operation struct {
@@ -77,7 +79,7 @@ func read(t *testing.T) document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d document
+	d := document{resolved: map[string]*jsonschema.Resolved{}}
 	if err := json.Unmarshal(text, &d); err != nil {
 		t.Fatal(err)
 	}
@@ -121,6 +123,9 @@ func lookup[V any](t *testing.T, kind, ref string, value V, among map[string]V) 
 // does not name is an error, unless it says that there may be others.
 func (d document) schema(t *testing.T, raw json.RawMessage) *jsonschema.Resolved {
 	t.Helper()
+	if known, ok := d.resolved[string(raw)]; ok {
+		return known
+	}
 	components, err := json.Marshal(d.Components.Schemas)
 	if err != nil {
 		t.Fatal(err)
@@ -142,6 +147,7 @@ func (d document) schema(t *testing.T, raw json.RawMessage) *jsonschema.Resolved
 	if err != nil {
 		t.Fatalf("%v in %s", err, raw)
 	}
+	d.resolved[string(raw)] = resolved
 	return resolved
 }
 
