@@ -1,6 +1,7 @@
 package cases_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -123,7 +124,7 @@ func headersOfBody(t *testing.T, k *stage) {
 	for offered, upstream := range map[string]string{"plain": "a.b/c d", "sentinel": "=?base64?eA==?=", "coffee": "café"} {
 		for _, modern := range []bool{false, true} {
 			s.ask(hostile.Ask{Tool: offered, Modern: modern, Header: http.Header{
-				"Mcp-Param-Region": {"evil"}, "Mcp-Session-Id": {"evil"}, "X-Evil": {"evil"}, "Cookie": {"evil"}, "X-Forwarded-For": {"evil"}, "Idempotency-Key": {"evil"},
+				"Mcp-Param-Region": {"evil"}, "Mcp-Session-Id": {"evil"}, "X-Evil": {"evil"}, "Cookie": {"evil"}, "X-Forwarded-For": {"evil"}, "Idempotency-Key": {fmt.Sprint("evil-", offered, modern)},
 			}}, want{})
 			got := s.up.Last("tools/call")
 			if got.Name != upstream || got.Header.Get("Mcp-Method") != "tools/call" {

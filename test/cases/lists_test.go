@@ -1,8 +1,10 @@
 package cases_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,18 +39,28 @@ func (s *scene) list() (hostile.Reply, audit.Record) {
 	s.t.Helper()
 	before := len(s.relay.Records())
 	reply := s.relay.Ask(s.t.Context(), s.t, hostile.Ask{Method: "tools/list"})
-	records := s.relay.Records()[before:]
-	if len(records) != 1 || records[0].Operation != call.OperationDiscover {
-		s.t.Fatalf("the list left the records %+v, want one about discover", records)
+	var own []audit.Record
+	for _, record := range s.relay.Records()[before:] {
+		switch {
+		case record.Operation == call.OperationDiscover && record.Face == call.FaceInternal:
+			own = append(own, record)
+		case record.Operation != "tools/list" || record.Outcome == call.Answered:
+			s.t.Errorf("the list left the record %+v, want one about an acquisition, or one of the refusal", record)
+		}
 	}
-	return reply, records[0]
+	if len(own) != 1 || own[0].List != call.ListTools && own[0].Outcome == call.Answered {
+		s.t.Fatalf("the list left the acquisitions %+v, want one, of tools", own)
+	}
+	return reply, own[0]
 }
 
-// listed fails the test unless the list is exactly these descriptors.
+// listed fails the test unless the list is exactly these descriptors, in the
+// order of their names.
 func (s *scene) listed(pages int, descriptors ...string) {
 	s.t.Helper()
 	before := s.up.Count("tools/list")
 	reply, record := s.list()
+	descriptors = slices.SortedFunc(slices.Values(descriptors), func(a, b string) int { return strings.Compare(nameOf(a), nameOf(b)) })
 	if got, want := reply.Result(), `{"tools":[`+strings.Join(descriptors, ",")+`]}`; got != want {
 		s.t.Errorf("got the list\n%.2000s\nwant\n%.2000s", got, want)
 	}
@@ -57,6 +69,17 @@ func (s *scene) listed(pages int, descriptors ...string) {
 	}
 	s.counted("tools/list", s.up.Count("tools/list")-before, pages)
 	s.counted("tools/call", s.up.Calls(), 0)
+}
+
+// nameOf is the name in a descriptor.
+func nameOf(descriptor string) string {
+	var d struct {
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal([]byte(descriptor), &d); err != nil {
+		return err.Error()
+	}
+	return d.Name
 }
 
 // unlisted fails the test unless the list fails after so many pages.

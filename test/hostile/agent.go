@@ -39,7 +39,9 @@ type Ask struct {
 type Reply struct {
 	Status int
 	Header http.Header
-	Body   string
+	// Body is the response; Notes are what came before it on an event stream.
+	Body  string
+	Notes []string
 	// Record is the final of the call itself; the zero Record where it left
 	// none or asked for something else than a call of a tool.
 	Record audit.Record
@@ -89,7 +91,30 @@ func (f *Front) Ask(ctx context.Context, t testing.TB, a Ask) Reply {
 		t.Errorf("hostile: reading the relay's reply: %v", err)
 	}
 	f.holdsNoSecret(t, "the reply", string(text))
-	return Reply{Status: response.StatusCode, Header: response.Header, Body: string(text), t: t}
+	reply := Reply{Status: response.StatusCode, Header: response.Header, Body: string(text), t: t}
+	if response.Header.Get("Content-Type") == "text/event-stream" {
+		reply.Notes, reply.Body = unfold(reply.Body)
+	}
+	return reply
+}
+
+// unfold reads an event stream: its last message is the response.
+func unfold(stream string) (notes []string, response string) {
+	for event := range strings.SplitSeq(stream, "\n\n") {
+		var data []string
+		for line := range strings.Lines(event) {
+			if rest, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "data:"); ok {
+				data = append(data, strings.TrimPrefix(rest, " "))
+			}
+		}
+		if len(data) > 0 {
+			notes = append(notes, strings.Join(data, "\n"))
+		}
+	}
+	if len(notes) == 0 {
+		return nil, ""
+	}
+	return notes[:len(notes)-1], notes[len(notes)-1]
 }
 
 func (a Ask) withDefaults() Ask {

@@ -103,6 +103,7 @@ func Relay(t testing.TB, up *Server, s Setup) *Front {
 		Sessions: s.Store,
 		Open:     s.Store,
 		Catalogs: s.Store,
+		Keys:     s.Store,
 		Recorder: f.records,
 		NewID:    app.NewID,
 		Lines:    lines,
