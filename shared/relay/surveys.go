@@ -51,13 +51,20 @@ func (r *Relay) surveyed(ctx context.Context, p plan) <-chan struct{} {
 	done := make(chan struct{})
 	s.open[key] = done
 	go func() {
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), orElse(p.server.Limits.StartupTimeout, OpenBudget)+Reserve)
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), surveyTime(p))
 		defer cancel()
 		defer context.AfterFunc(s.quit, cancel)()
 		lists, refusal := r.survey(bounded, p)
 		s.end(key, done, ended{server: p.server, refusal: refusal, lists: lists, until: r.Now().Add(failedFor)})
 	}()
 	return done
+}
+
+// surveyTime bounds a survey: the time that the server has to start, or what a
+// call needs to be begun at all,
+// and the reserve that is taken off again (FEATURES 80).
+func surveyTime(p plan) time.Duration {
+	return max(orElse(p.server.Limits.StartupTimeout, OpenBudget), 2*LeastTime) + Reserve
 }
 
 func (s *surveys) end(key gateKey, done chan struct{}, e ended) {

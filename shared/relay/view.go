@@ -58,7 +58,7 @@ func (r *Relay) View(ctx context.Context, c call.Call) (View, *call.Refusal) {
 	}
 	v := r.see(ctx, p)
 	if done := r.due(ctx, v, p); done != nil && !v.Known() {
-		await(ctx, orElse(p.server.Limits.StartupTimeout, OpenBudget)+Reserve, []<-chan struct{}{done})
+		await(ctx, surveyTime(p), []<-chan struct{}{done})
 		v = r.see(ctx, p)
 	}
 	if !v.Known() {

@@ -122,6 +122,13 @@ func TestAServerThatHangsLosesNobodyTheOthersLists(t *testing.T) {
 	}
 }
 
+func TestAServerWithLittleTimeToStartIsListedAllTheSame(t *testing.T) {
+	f := kit.New(t, `,"startup_timeout_ms":100`, "")
+	if view, refusal := f.View(t.Context(), kit.Call("")); refusal != nil || len(view.Tools()) == 0 {
+		t.Errorf("%v, %v", shown(view.Tools()), refusal)
+	}
+}
+
 func TestTheLastGoodListOutlivesItsServer(t *testing.T) {
 	f := kit.New(t, "", "")
 	f.Lists = tools("look")
