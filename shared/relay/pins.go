@@ -18,7 +18,16 @@ func (r *Relay) held(ctx context.Context, p plan) *call.Refusal {
 	if p.call.Operation != call.OperationToolsCall || p.server.Pin == registry.PinOff {
 		return nil
 	}
-	return heldBack(p.server, r.known(ctx, p).catalog, p.tool)
+	k := r.known(ctx, p)
+	if k.failed != nil && p.server.Pin != registry.PinWarn {
+		return unreadable(k.failed)
+	}
+	return heldBack(p.server, k.catalog, p.tool)
+}
+
+// unreadable is the refusal where nobody can say what was pinned.
+func unreadable(err error) *call.Refusal {
+	return &call.Refusal{Reason: call.PolicyUnavailable, Detail: "the catalog of the server could not be read", Err: err}
 }
 
 // heldBack is the refusal of a tool that is not pinned as it is now. A server

@@ -1,12 +1,15 @@
 package relay_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"mcprelay/shared/call"
+	"mcprelay/shared/catalog"
 	"mcprelay/shared/registry"
 	"mcprelay/shared/relay"
 	"mcprelay/test/kit"
@@ -119,5 +122,43 @@ func TestAPinMayOnlyWarnOrBeOff(t *testing.T) {
 		if _, refusal := f.Do(t.Context(), kit.Call("look")); refusal != nil {
 			t.Errorf("%s: %v", pin, refusal)
 		}
+	}
+}
+
+// flaky is a store of catalogs that fails where it is told to.
+type flaky struct {
+	*kit.Catalogs
+	down bool
+}
+
+func (f *flaky) Catalog(ctx context.Context, tenant, server string) (catalog.Catalog, error) {
+	if f.down {
+		return catalog.Catalog{}, errors.New("the store is down")
+	}
+	return f.Catalogs.Catalog(ctx, tenant, server)
+}
+
+func TestWithoutTheStoreNothingIsTakenForPinned(t *testing.T) {
+	f, other := kit.New(t, "", ""), kit.New(t, "", "")
+	store := &flaky{Catalogs: &f.Catalogs}
+	f.Config.Catalogs = store
+	f.Lists = tools("look")
+	f.Warm(t)
+	f.Lists = listing(changed)
+	store.down = true
+	view := reread(t, f) // this process knows what was pinned
+	if len(view.Tools()) != 0 || len(view.Held()) != 1 {
+		t.Errorf("shown %v, held %v", shown(view.Tools()), view.Held())
+	}
+	other.Registry.Registration = f.Registry.Registration
+	other.Config.Catalogs = store // and this one does not
+	for _, ask := range []func() *call.Refusal{
+		func() *call.Refusal { _, refusal := other.View(t.Context(), kit.Call("")); return refusal },
+		func() *call.Refusal { _, refusal := other.Do(t.Context(), kit.Call("look")); return refusal },
+	} {
+		kit.WantReason(t, ask(), call.PolicyUnavailable)
+	}
+	if f.Posts.Load() != 0 {
+		t.Errorf("%d posts", f.Posts.Load())
 	}
 }

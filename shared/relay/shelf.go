@@ -37,6 +37,7 @@ type kept struct {
 	origin  string           // of that registration
 	params  map[string][]wire.Param
 	until   time.Time
+	failed  error // of the store, where nothing is known for it
 
 	mu     sync.Mutex
 	tenant *registry.Tenant // whose rules say what is shown
@@ -123,8 +124,8 @@ func (s *shelf) drop(tenant, server string) {
 }
 
 // known gives what is kept of the server's catalog, here or in the store. A
-// store that fails is one that holds what this process saw last: listing once
-// too often is better than no answer.
+// store that fails is one that holds what this process saw last; where that is
+// nothing, what is given says so, and lists nothing.
 func (r *Relay) known(ctx context.Context, p plan) *kept {
 	now := r.Now()
 	k, fresh := r.shelf.get(p, now)
@@ -132,8 +133,14 @@ func (r *Relay) known(ctx context.Context, p plan) *kept {
 		return k
 	}
 	c, err := r.Catalogs.Catalog(ctx, p.tenant.ID, p.server.Name)
-	if err != nil && k != nil {
+	switch {
+	case err == nil:
+	case k != nil && k.server == p.server && k.failed == nil:
 		c = k.catalog
+	default:
+		k = newKept(p, catalog.Catalog{}, now)
+		k.failed = err
+		return k
 	}
 	return r.shelf.put(p, c, now)
 }

@@ -98,7 +98,8 @@ func (r *Relay) read(ctx context.Context, p plan, list call.List, within bool) (
 
 // file keeps what was just read, here, and in the store unless that has the
 // same and it is fresh. A list that was asked for before the stored one is not
-// newer. A panic becomes a refusal: most of this runs in the background.
+// newer. A panic becomes a refusal: most of this runs in the background. So does
+// a store that cannot be read, since an unknown pin holds nothing back.
 func (r *Relay) file(ctx context.Context, p plan, f finding) (k *kept, refusal *call.Refusal) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -109,6 +110,13 @@ func (r *Relay) file(ctx context.Context, p plan, f finding) (k *kept, refusal *
 	bounded, cancel := detached(ctx)
 	defer cancel()
 	before, err := r.Catalogs.Catalog(bounded, p.tenant.ID, p.server.Name)
+	if err != nil { // nobody can say what was pinned, but for what this process knows
+		last := r.known(bounded, p)
+		if last.failed != nil {
+			return nil, unreadable(err)
+		}
+		before = last.catalog
+	}
 	c := merged(p, before, f)
 	switch {
 	case err != nil:
