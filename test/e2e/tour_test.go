@@ -117,8 +117,14 @@ func TestToolsAreListedThroughTheRelay(t *testing.T) {
 			if len(list.Result.Tools) != 1 || list.Result.Tools[0].Name != peer.tool {
 				t.Errorf("got %s, want %s alone", r.body, peer.tool)
 			}
-			if record := last(t, data); record.About != "discover" || record.Outcome != call.Answered {
-				t.Errorf("record %+v", record)
+			asked := map[call.List]bool{}
+			for _, record := range whole(t, data) {
+				if asked[record.List] = true; record.About != "discover" || record.Outcome != call.Answered {
+					t.Errorf("record %+v", record)
+				}
+			}
+			if !asked[call.ListTools] {
+				t.Error("that the tools were read left no record")
 			}
 		})
 	}

@@ -222,7 +222,7 @@ func (s *scene) problem(w want, reply hostile.Reply) {
 // hold checks the invariants over all that became of the scene so far.
 func (s *scene) hold(a hostile.Ask, w want, reply hostile.Reply) {
 	s.t.Helper()
-	made := invariant.Call{Header: fmt.Sprint(reply.Header), Body: reply.Body}
+	made := invariant.Call{Header: fmt.Sprint(reply.Header, reply.Notes), Body: reply.Body}
 	if !a.Plain {
 		if made.ID = a.ID; made.ID == "" {
 			made.ID = "1"

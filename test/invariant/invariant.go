@@ -48,7 +48,7 @@ type Run struct {
 // Call is one call as its agent saw it.
 type Call struct {
 	ID     string // of JSON-RPC, JSON text; empty on the plain face
-	Header string // of the reply, any form
+	Header string // of the reply, any form, and what came on its stream before the message
 	Body   string
 	// Whole is the result or the error object that the server sent, to the
 	// byte, or masked where it held a secret. Empty: the server sent none, so
