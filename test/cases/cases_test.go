@@ -23,7 +23,7 @@ type row struct {
 func rows() (all []row) {
 	for _, section := range [][]row{
 		notifications(), framing(), streams(), contents(), statuses(),
-		sessions(), isolation(), versions(), detection(), lists(), names(), results(), redirects(), hosts(),
+		sessions(), isolation(), versions(), detection(), requests(), lists(), names(), results(), redirects(), hosts(),
 	} {
 		all = append(all, section...)
 	}

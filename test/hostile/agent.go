@@ -26,6 +26,7 @@ type Ask struct {
 	Meta      string // JSON text of members of _meta, without braces
 	Modern    bool   // ask in the words of 2026-07-28
 	Plain     bool   // ask on the plain face
+	All       bool   // ask on the path of all servers, which gives the tool the server's name too
 	Run       string // X-Relay-Run
 	// Method asks something else than tools/call, with Params as its params;
 	// Body replaces the whole body.
@@ -128,20 +129,27 @@ func (a Ask) withDefaults() Ask {
 		{&a.Arguments, "{}"},
 		{&a.ID, "1"},
 		{&a.Verb, http.MethodPost},
-		{&a.Path, "/v1/servers/" + a.server() + "/mcp"},
+		{&a.Path, a.path()},
 	} {
 		if *field.at == "" {
 			*field.at = field.otherwise
 		}
 	}
+	if a.All {
+		a.Tool = a.Server + "__" + a.Tool
+	}
 	return a
 }
 
-func (a Ask) server() string {
-	if a.Server == "" {
-		return "up"
+// path is where the ask's MCP server is.
+func (a Ask) path() string {
+	switch {
+	case a.All:
+		return "/v1/mcp"
+	case a.Server == "":
+		return "/v1/servers/up/mcp"
 	}
-	return a.Server
+	return "/v1/servers/" + a.Server + "/mcp"
 }
 
 // request is the HTTP request of an ask.

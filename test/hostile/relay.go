@@ -214,7 +214,9 @@ func (f *Front) serve(t testing.TB, s Setup) {
 	})
 	server := httptest.NewServer(handler)
 	transport := &http.Transport{MaxIdleConnsPerHost: 16}
-	f.URL, f.client = server.URL, &http.Client{Transport: transport}
+	f.URL, f.client = server.URL, &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse // a redirect is an answer like others
+	}}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
 		server.Close()
