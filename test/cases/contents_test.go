@@ -68,14 +68,16 @@ func contentTypes(t *testing.T, k *stage) {
 		s.up.On("tools/call", hostile.Result(hello))
 		for _, kind := range []string{"Application/JSON; Charset=UTF-8", "application/json;charset=utf-8", "APPLICATION/JSON"} {
 			s.ask(hostile.Ask{Header: http.Header{"Content-Type": {kind}}}, want{result: hello})
+			s.ask(hostile.Ask{All: true, Header: http.Header{"Content-Type": {kind}}}, want{result: hello})
 		}
-		before := s.up.Calls()
-		for _, kind := range []string{"text/plain", "", "application/x-www-form-urlencoded"} {
-			reply := s.relay.Ask(t.Context(), t, hostile.Ask{Header: http.Header{"Content-Type": {kind}}})
-			if reply.Status != http.StatusUnsupportedMediaType || s.up.Calls() != before {
+		before := len(s.up.Requests())
+		for i, kind := range []string{"text/plain", "", "application/x-www-form-urlencoded", "text/plain", "", "application/x-www-form-urlencoded"} {
+			reply := s.relay.Ask(t.Context(), t, hostile.Ask{All: i > 2, Header: http.Header{"Content-Type": {kind}}})
+			if reply.Status != http.StatusUnsupportedMediaType {
 				t.Errorf("an agent's %q: got status %d", kind, reply.Status)
 			}
 		}
+		s.counted("requests", len(s.up.Requests()), before)
 	})
 }
 
@@ -88,9 +90,11 @@ func acceptAnything(t *testing.T, k *stage) {
 				if accept == "" {
 					header = http.Header{"Accept": nil}
 				}
-				reply := s.ask(hostile.Ask{Header: header}, want{result: hello})
-				if kind := reply.Header.Get("Content-Type"); kind != "application/json" {
-					t.Errorf("accepting %q: got %q", accept, kind)
+				for _, all := range []bool{false, true} {
+					reply := s.ask(hostile.Ask{All: all, Header: header}, want{result: hello})
+					if kind := reply.Header.Get("Content-Type"); kind != "application/json" {
+						t.Errorf("accepting %q: got %q", accept, kind)
+					}
 				}
 				if got := s.up.Last("tools/call").Header.Get("Accept"); got != "application/json, text/event-stream" {
 					t.Errorf("the relay accepts %q", got)

@@ -1,6 +1,7 @@
 package cases_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"strings"
@@ -144,40 +145,51 @@ func headersOfBody(t *testing.T, k *stage) {
 
 func agentHeaders(t *testing.T, k *stage) {
 	k.eras(t, hostile.Setup{}, func(t *testing.T, s *scene) {
-		for name, header := range map[string]http.Header{
-			"another method":            {"Mcp-Method": {"tools/list"}},
-			"the method in capitals":    {"Mcp-Method": {"Tools/Call"}},
-			"no method":                 {"Mcp-Method": nil},
-			"another name":              {"Mcp-Name": {"change"}},
-			"no name":                   {"Mcp-Name": nil},
-			"another name, encoded":     {"Mcp-Name": {"=?base64?Y2hhbmdl?="}},
-			"a broken encoding":         {"Mcp-Name": {"=?base64?***?="}},
-			"two methods":               {"Mcp-Method": {"tools/call", "tools/call"}},
-			"two names":                 {"Mcp-Name": {"echo", "change"}},
-			"another version":           {"Mcp-Protocol-Version": {"2025-11-25"}},
-			"two versions":              {"Mcp-Protocol-Version": {"2026-07-28", "2025-11-25"}},
-			"methods joined by a comma": {"Mcp-Method": {"tools/call, tools/call"}},
-		} {
-			before := len(s.up.Requests())
-			reply := s.relay.Call(t, hostile.Ask{Modern: true, Header: header})
-			failure := reply.Error()
-			if reply.Status != http.StatusBadRequest || failure.Code != -32020 {
-				t.Errorf("%s: got %d %s, want 400 and -32020", name, reply.Status, reply.Body)
+		s.t = t
+		s.paths(func(s *scene, all bool) {
+			name := map[bool]string{false: "echo", true: "up__echo"}[all]
+			contradicted(s, all, name)
+			for spelling, header := range map[string]http.Header{
+				"encoded":       {"Mcp-Name": {"=?base64?" + base64.StdEncoding.EncodeToString([]byte(name)) + "?="}},
+				"blanks around": {"Mcp-Name": {" " + name + " "}, "Mcp-Method": {"tools/call "}},
+				"lower case":    {"Mcp-Method": nil, "mcp-method": {"tools/call"}},
+			} {
+				s.under(spelling, func(s *scene) {
+					s.ask(hostile.Ask{Modern: true, All: all, Header: header}, want{session: hostile.Held(s.up.Era())})
+				})
 			}
-			if reply.Record.Reason != call.HeaderMismatch || reply.Record.Posts != 0 {
-				t.Errorf("%s: the record says %s, %d POSTs", name, reply.Record.Reason, reply.Record.Posts)
-			}
-			s.counted("requests", len(s.up.Requests()), before)
-			s.ask(hostile.Ask{Modern: true}, want{session: hostile.Held(s.up.Era())})
-		}
-		for name, header := range map[string]http.Header{
-			"encoded":       {"Mcp-Name": {"=?base64?ZWNobw==?="}},
-			"blanks around": {"Mcp-Name": {" echo "}, "Mcp-Method": {"tools/call "}},
-			"lower case":    {"Mcp-Method": nil, "mcp-method": {"tools/call"}},
-		} {
-			s.under(name, func(s *scene) {
-				s.ask(hostile.Ask{Modern: true, Header: header}, want{session: hostile.Held(s.up.Era())})
-			})
-		}
+		})
 	})
+}
+
+// contradicted sends headers that say something else than the body, each
+// before an honest request.
+func contradicted(s *scene, all bool, name string) {
+	for _, header := range []http.Header{
+		{"Mcp-Method": {"tools/list"}},
+		{"Mcp-Method": {"Tools/Call"}},
+		{"Mcp-Method": nil},
+		{"Mcp-Name": {"change"}},
+		{"Mcp-Name": nil},
+		{"Mcp-Name": {map[string]string{"echo": "up__echo", "up__echo": "echo"}[name]}}, // the tool's name on the other path
+		{"Mcp-Name": {"=?base64?Y2hhbmdl?="}},                                           // change
+		{"Mcp-Name": {"=?base64?***?="}},
+		{"Mcp-Method": {"tools/call", "tools/call"}},
+		{"Mcp-Name": {name, name}},
+		{"Mcp-Name": {name, "change"}},
+		{"Mcp-Protocol-Version": {"2025-11-25"}},
+		{"Mcp-Protocol-Version": {"2026-07-28", "2025-11-25"}},
+		{"Mcp-Method": {"tools/call, tools/call"}},
+	} {
+		before := len(s.up.Requests())
+		reply := s.relay.Call(s.t, hostile.Ask{Modern: true, All: all, Header: header})
+		if failure := reply.Error(); reply.Status != http.StatusBadRequest || failure.Code != -32020 {
+			s.t.Errorf("%v: got %d %s, want 400 and -32020", header, reply.Status, reply.Body)
+		}
+		if reply.Record.Reason != call.HeaderMismatch || reply.Record.Posts != 0 {
+			s.t.Errorf("%v: the record says %s, %d POSTs", header, reply.Record.Reason, reply.Record.Posts)
+		}
+		s.counted("requests", len(s.up.Requests()), before)
+		s.ask(hostile.Ask{Modern: true, All: all}, want{session: hostile.Held(s.up.Era())})
+	}
 }

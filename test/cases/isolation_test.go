@@ -157,7 +157,7 @@ func sameID(t *testing.T, k *stage) {
 			})
 			together(t, 4, func(i int) {
 				want := fmt.Sprintf(`{"i":%d}`, i)
-				reply := s.relay.Ask(t.Context(), t, hostile.Ask{ID: id, Subject: hostile.Subjects()[i%2], Arguments: want})
+				reply := s.relay.Ask(t.Context(), t, hostile.Ask{ID: id, All: i > 1, Subject: hostile.Subjects()[i%2], Arguments: want})
 				if reply.Body != `{"jsonrpc":"2.0","id":`+id+`,"result":`+echoed(s.up, want)+`}` {
 					t.Errorf("%s: agent %d got %s", era, i, reply.Body)
 				}
@@ -200,6 +200,7 @@ func spelledSession(t *testing.T, k *stage) {
 		"Mcp-Method": nil, "Mcp-Name": nil, "Mcp-Protocol-Version": nil,
 		"mcp-method": {"tools/call"}, "MCP-NAME": {"echo"}, "mcp-protocol-version": {"2026-07-28"},
 	}}, want{})
+	s.ask(hostile.Ask{Modern: true, All: true, Header: http.Header{"Mcp-Name": nil, "mCP-nAME": {"up__echo"}}}, want{})
 	if head := s.up.Last("tools/call").Head; strings.Count(strings.ToLower(head), "mcp-name:") != 1 {
 		t.Errorf("head %s", head)
 	}

@@ -18,7 +18,10 @@ func lists() []row {
 	return []row{
 		{"G71", "a cursor that repeats ends the list as a failure, never as a part of it", endlessPages},
 		{"G72", "an empty cursor ends the list of an old server and is followed once on a modern one", emptyCursor},
-		{"G73", "a cursor is sent back as it came", cursorsKept},
+		{"G73", "a cursor is sent back as it came", func(t *testing.T, k *stage) {
+			cursorsKept(t, k)
+			agentCursors(t, k)
+		}},
 		{"G75", "a schema whose property is a boolean passes unchanged", schemas(
 			`{"type":"object","properties":{"x":true}}`, `{"type":"object","properties":{"x":false,"y":{}}}`, `{"type":"object","additionalProperties":false,"properties":{}}`)},
 		{"G76", "a schema of combinations at its root passes unchanged", schemas(
@@ -185,6 +188,25 @@ func cursorsKept(t *testing.T, k *stage) {
 			s.unlisted(1, call.ListFailed)
 		}
 	}
+}
+
+// agentCursors: an agent's cursor is one of the relay's own, and no server sees
+// one that is not.
+func agentCursors(t *testing.T, k *stage) {
+	k.eras(t, hostile.Setup{}, func(t *testing.T, s *scene) {
+		s.t = t
+		s.list()
+		before := len(s.up.Requests())
+		for _, cursor := range []string{`"2"`, `"!"`, `" "`, `"dXA"`, `"dXAKZWNobw=="`, "2", "[]", `{"a":1}`, `"` + strings.Repeat("c", 8000) + `"`} {
+			for _, all := range []bool{false, true} {
+				a := hostile.Ask{All: all, Method: "tools/list", Params: `"cursor":` + cursor}
+				if reply := s.relay.Ask(t.Context(), t, a); reply.Status != http.StatusBadRequest || reply.Error().Code != -32602 {
+					t.Errorf("cursor %s: got %d %s, want 400 and -32602", cursor, reply.Status, reply.Body)
+				}
+			}
+		}
+		s.counted("requests", len(s.up.Requests()), before)
+	})
 }
 
 // schemas lists one tool a schema, input and output, between two plain ones.

@@ -89,8 +89,8 @@ func agentNotifies(t *testing.T, k *stage) {
 			`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`,
 			`{"jsonrpc":"2.0","method":"notifications/of/no/kind"}`,
 		} {
-			for _, header := range []http.Header{nil, {"Mcp-Protocol-Version": {"2025-11-25"}}} {
-				reply := s.relay.Ask(t.Context(), t, hostile.Ask{Body: body, Header: header})
+			for i, header := range []http.Header{nil, {"Mcp-Protocol-Version": {"2025-11-25"}}, nil, {"Mcp-Protocol-Version": {"2025-11-25"}}} {
+				reply := s.relay.Ask(t.Context(), t, hostile.Ask{Body: body, Header: header, All: i > 1})
 				if reply.Status != http.StatusAccepted || reply.Body != "" {
 					t.Errorf("%s: got %d %q, want 202 and nothing", body, reply.Status, reply.Body)
 				}

@@ -2,6 +2,7 @@ package cases_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -12,7 +13,10 @@ import (
 // Section I, first part: redirects and other ways elsewhere.
 func redirects() []row {
 	return []row{
-		{"I85", "every redirect is refused, recorded and never followed", refusedRedirects},
+		{"I85", "every redirect is refused, recorded and never followed, and an agent is never sent elsewhere", func(t *testing.T, k *stage) {
+			refusedRedirects(t, k)
+			trailingSlash(t, k)
+		}},
 		{"I86", "a credential goes to no other origin", otherOrigins},
 	}
 }
@@ -111,5 +115,31 @@ func otherOrigins(t *testing.T, k *stage) {
 		if got := s.up.Last("tools/call").Header.Get("Authorization"); got != "Bearer "+hostile.Token {
 			t.Errorf("the server itself got the credential %q", got)
 		}
+	})
+}
+
+// trailingSlash: the paths are served as they are asked for.
+func trailingSlash(t *testing.T, k *stage) {
+	k.eras(t, hostile.Setup{}, func(t *testing.T, s *scene) {
+		s.t = t
+		s.paths(func(s *scene, all bool) {
+			path := map[bool]string{false: "/v1/servers/up/mcp", true: "/v1/mcp"}[all]
+			for _, spelled := range []string{path, path + "/"} {
+				for _, modern := range []bool{false, true} {
+					reply := s.ask(hostile.Ask{All: all, Path: spelled, Modern: modern}, want{session: hostile.Held(s.up.Era())})
+					if got := reply.Header.Get("Location"); got != "" {
+						s.t.Errorf("%s: sent to %s", spelled, got)
+					}
+				}
+				for _, verb := range []string{http.MethodGet, http.MethodDelete, http.MethodPut, http.MethodHead} {
+					before := len(s.up.Requests())
+					reply := s.relay.Ask(s.t.Context(), s.t, hostile.Ask{Path: spelled, Verb: verb})
+					if reply.Status != http.StatusMethodNotAllowed || reply.Header.Get("Allow") != "POST" {
+						s.t.Errorf("%s %s: got %d, Allow %q, want 405 and POST", verb, spelled, reply.Status, reply.Header.Get("Allow"))
+					}
+					s.counted("requests", len(s.up.Requests()), before)
+				}
+			}
+		})
 	})
 }

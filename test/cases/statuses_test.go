@@ -67,15 +67,13 @@ func codesAndStatuses(t *testing.T, k *stage) {
 			s.ask(hostile.Ask{}, want{failure: failure})
 		}
 		before := len(s.up.Requests())
-		for _, body := range []string{" ", "{", "nonsense", `{"jsonrpc":"2.0","id":1,"method":"tools/call"`, "\x00", `{"a":1}{"b":2}`, "\xff\xfe{}"} {
-			reply := s.relay.Ask(t.Context(), t, hostile.Ask{Body: body})
-			if failure := reply.Error(); reply.Status != http.StatusBadRequest || failure.Code != -32700 {
-				t.Errorf("%q: got %d %s, want 400 and -32700", body, reply.Status, reply.Body)
+		for _, body := range []string{" ", "\n", "{", "nonsense", `{"jsonrpc":"2.0","id":1,"method":"tools/call"`, "\x00", `{"a":1}{"b":2}`, "\xff\xfe{}"} {
+			for _, all := range []bool{false, true} {
+				reply := s.relay.Ask(t.Context(), t, hostile.Ask{All: all, Body: body})
+				if failure := reply.Error(); reply.Status != http.StatusBadRequest || failure.Code != -32700 {
+					t.Errorf("%q: got %d %s, want 400 and -32700", body, reply.Status, reply.Body)
+				}
 			}
-		}
-		reply := s.relay.Ask(t.Context(), t, hostile.Ask{Verb: http.MethodPost, Path: "/v1/servers/up/mcp", Body: "\n"})
-		if reply.Status != http.StatusBadRequest || reply.Error().Code != -32700 {
-			t.Errorf("an empty body: got %d %s", reply.Status, reply.Body)
 		}
 		s.counted("requests", len(s.up.Requests()), before)
 	})
