@@ -1,81 +1,54 @@
-// Package agent is what stands behind the conformance suite's client command:
-// a relay in front of the suite's server, and an agent that lists the server's
-// tools and calls each through it.
+// Package agent is the relay that the conformance suite tests, over one
+// server, and what stands behind the suite's client command: such a relay over
+// the suite's server, and an agent that lists the server's tools and calls each
+// through it.
 //
 // It promises that every request the suite sees was made by the relay. It
 // refuses to speak to the suite's server itself.
 package agent
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"time"
-
-	"mcprelay/shared/app"
-	"mcprelay/shared/auth"
-	"mcprelay/shared/call"
-	"mcprelay/shared/config"
-	"mcprelay/shared/store/local"
+	"strings"
 )
 
-const registration = `{"tenant":"suite","servers":[{"name":"suite","config":{"endpoint":%q,"auth":{"type":"none"}},"secrets":{}}],
- "rules":[{"action":"mcp.suite.host.*","decision":"allow"},{"action":"mcp.suite.tool.*","decision":"allow"},
- {"action":"mcp.suite.resource.*","decision":"allow"},{"action":"mcp.suite.prompt.*","decision":"allow"}]}`
-
-const token = "token-of-the-agent"
-
 // Run drives the server at url through a relay of its own.
-func Run(url string) (err error) {
-	dir, err := os.MkdirTemp("", "mcprelay-shim-")
+func Run(url string) error {
+	relay, err := Open(url, os.Stderr)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	c, err := config.Parse("shim", fmt.Appendf(nil, registration, url), config.Options{Loopback: true})
-	if err != nil {
-		return err
-	}
-	store, err := local.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	caller, err := auth.NewCaller(token, call.Principal{Tenant: "suite", Subject: "agent", Kind: call.KindUser, Scopes: []call.Scope{call.ScopeCall}})
-	if err != nil {
-		return err
-	}
-	relay, err := app.New(app.Options{
-		Registry: app.FileRegistry{Registration: c.Tenant}, Store: store, Callers: []auth.Caller{caller}, Loopback: true, Log: os.Stderr, Now: time.Now,
-	})
-	if err != nil {
-		return err
-	}
-	return drive(agent{relay.Handler()})
+	return errors.Join(drive(agent{relay.Handler()}), relay.Close())
 }
 
-// agent speaks to the relay as a runtime does, by its plain face.
+// agent speaks to the relay as a runtime does, by its plain face, and by the
+// other where a server asks it for something.
 type agent struct{ relay http.Handler }
 
-// ask gives the reply's body; a refusal is an error.
-func (a agent) ask(method, path, body string) ([]byte, error) {
-	r := httptest.NewRequest(method, path, bytes.NewReader([]byte(body)))
-	r.Header.Set("Authorization", "Bearer "+token)
+// ask gives the reply's body; a refusal is an error. Headers come in pairs.
+func (a agent) ask(method, path, body string, headers ...string) ([]byte, error) {
+	r := httptest.NewRequest(method, "http://127.0.0.1"+path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("X-Relay-Run", "conformance")
+	r.Header.Set("X-Relay-Run", run)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
 	w := httptest.NewRecorder()
 	a.relay.ServeHTTP(w, r)
-	reply, err := io.ReadAll(w.Body)
-	if err == nil && w.Code != http.StatusOK {
-		err = fmt.Errorf("%s %s: %d %s", method, path, w.Code, reply)
+	reply := w.Body.Bytes()
+	if w.Code != http.StatusOK {
+		return reply, fmt.Errorf("%s %s: %d %s", method, path, w.Code, reply)
 	}
-	return reply, err
+	return reply, nil
 }
+
+// run is the name of the one run.
+const run = "conformance"
 
 // toolCall is one that the suite wants made.
 type toolCall struct {
@@ -123,10 +96,9 @@ func drive(a agent) error {
 		}
 	}
 	for _, c := range calls {
-		_, failed := a.ask(http.MethodPost, "/v1/servers/suite/tools/"+c.Name, `{"arguments":`+string(c.Arguments)+`}`)
-		err = errors.Join(err, failed)
+		err = errors.Join(err, a.call(c))
 	}
-	_, failed := a.ask(http.MethodDelete, "/v1/runs/conformance", "")
+	_, failed := a.ask(http.MethodDelete, "/v1/runs/"+run, "")
 	return errors.Join(err, failed)
 }
 
