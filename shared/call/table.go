@@ -40,6 +40,27 @@ var table = []Row{
 
 	{ToolHeld, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "the tool's description is new or changed and no operator has approved it", false},
 
+	{OutOfScope, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "the caller is not scoped to this server", true},
+	{AccessRead, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "the caller may only call tools that are classified as read", true},
+	{DeniedByPolicy, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "a policy denies this", false},
+	{PolicyFailed, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "a policy could not be evaluated", false},
+
+	{TurnRequired, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "the call needs the authority of a turn and names none", false},
+	{TurnUnknown, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "the turn is not known", false},
+	{TurnExpired, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "the turn has expired", false},
+	{TurnEnded, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "the turn has ended", false},
+	{TurnUsed, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "the turn allows one call, which was made", false},
+	{TurnForeign, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "the turn is another caller's or another run's", false},
+	{TurnNotOffered, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "the turn does not offer this", false},
+	{TurnChanged, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "the tool's description is not the one that the turn offers", false},
+	{TurnMode, RefusedByPolicy, StagePolicy, ImpactNone, 403, CodePolicy, "the turn's mode does not allow calls that may write", false},
+	{TurnUnavailable, RefusedByPolicy, StagePolicy, ImpactNone, 503, CodePolicy, "the turn could not be read now", false},
+
+	{ArgumentsTooLarge, RefusedByPolicy, StagePolicy, ImpactNone, 413, CodePolicy, "the arguments are larger than the tool's limit", false},
+	{RateLimited, RefusedByPolicy, StagePolicy, ImpactNone, 429, CodePolicy, "the tool was called as often as it may be in a minute", false},
+	{OverBudget, RefusedByPolicy, StagePolicy, ImpactNone, 429, CodePolicy, "the budget of this class of calls is spent", false},
+	{BudgetUnavailable, RefusedByPolicy, StagePolicy, ImpactNone, 503, CodePolicy, "the budget could not be counted now", false},
+
 	{AuditUnavailable, NoAnswer, StageIntent, ImpactNone, 503, CodeIntent, "the call could not be recorded, so it was not made", false},
 
 	{SessionsUnavailable, NoAnswer, StageIntent, ImpactNone, 503, CodeIntent, "the open sessions could not be read now", false},
