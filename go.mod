@@ -13,11 +13,13 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.47.0 // tests: moto's stream
 	github.com/aws/aws-sdk-go-v2/service/secretsmanager v1.50.12
 	github.com/aws/smithy-go v1.28.9 // typed API errors of the SDK (store/dynamo)
+	github.com/go-jose/go-jose/v4 v4.1.9 // JWS and JWK of trusted issuers (auth)
 	github.com/go-json-experiment/json v1.27.2 // strict one-pass JSON tokens (wire)
 	github.com/google/go-cmp v0.7.0 // tests: differences
 	github.com/google/jsonschema-go v0.4.3 // tests: component schemas of the OpenAPI document
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // the demo server, and an independent peer in tests
 	github.com/oklog/ulid/v2 v2.1.2 // call ids
+	github.com/open-policy-agent/opa v1.22.4 // Rego, the policy language that users already write (policy)
 	github.com/spf13/cobra v1.10.2 // the command (cmd/relay)
 	github.com/yosida95/uritemplate/v3 v3.0.2 // tests: RFC 6570 expansions
 	golang.org/x/net v0.62.0 // IDNA labels (endpoint); DNS messages in tests
@@ -51,7 +53,6 @@ require (
 	github.com/fatih/color v1.18.0 // indirect
 	github.com/felixge/httpsnoop v1.1.0 // indirect
 	github.com/fsnotify/fsnotify v1.10.1 // indirect
-	github.com/go-jose/go-jose/v4 v4.1.9 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/gobwas/glob v1.1.0 // indirect
@@ -81,7 +82,6 @@ require (
 	github.com/olekukonko/errors v1.2.0 // indirect
 	github.com/olekukonko/ll v0.1.6 // indirect
 	github.com/olekukonko/tablewriter v1.1.5 // indirect
-	github.com/open-policy-agent/opa v1.22.4 // indirect
 	github.com/opencontainers/go-digest v1.0.0 // indirect
 	github.com/opencontainers/image-spec v1.1.1 // indirect
 	github.com/prometheus/client_golang v1.25.0 // indirect
