@@ -1,5 +1,5 @@
-// Package registry is what a tenant registered: its servers, its rules and its
-// settings.
+// Package registry is what a tenant registered: its servers, its rules, what
+// narrows its callers and their calls, and its settings.
 //
 // It promises that what it holds was checked before it got here, and that the
 // names a server's tools are offered under lead back to the upstream's own. It
@@ -58,6 +58,8 @@ type Server struct {
 	UnexpectedTools  string // UnexpectedFail or UnexpectedHide
 	Pin              string // PinBlock, PinWarn or PinOff
 	Elicitation      string // ElicitationRefuse or ElicitationPass
+	RequireTurn      string // TurnNone, TurnWrites or TurnAll; empty for the tenant's
+	ToolLimits       map[string]ToolLimit
 }
 
 // References lists the secrets that s uses, each once: those of its

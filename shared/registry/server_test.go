@@ -189,7 +189,7 @@ func TestWhatIsRegisteredForATool(t *testing.T) {
 }
 
 func TestDefaultSettings(t *testing.T) {
-	want := registry.Settings{AuditIntent: "writes", AuditFinal: "before", AuditArguments: "preview", MaxServers: 8}
+	want := registry.Settings{AuditIntent: "writes", AuditFinal: "before", AuditArguments: "preview", MaxServers: 8, OnPolicyError: "refuse", RequireTurn: "none"}
 	if got := registry.DefaultSettings(); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

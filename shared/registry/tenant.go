@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"mcprelay/shared/call"
 	"mcprelay/shared/policy"
 	"mcprelay/shared/secret"
 )
@@ -34,13 +35,15 @@ type Settings struct {
 	AuditIntent     string
 	AuditFinal      string
 	AuditArguments  string
-	ExplainRefusals bool // agents are told which rule refused them
-	MaxServers      int  // offered to one caller
+	ExplainRefusals bool   // agents are told which rule refused them
+	MaxServers      int    // offered to one caller
+	OnPolicyError   string // PolicyErrorRefuse or PolicyErrorAllow
+	RequireTurn     string // TurnNone, TurnWrites or TurnAll; of a server that says nothing
 }
 
 // DefaultSettings are the settings of a tenant that made no choice.
 func DefaultSettings() Settings {
-	return Settings{AuditIntent: IntentWrites, AuditFinal: FinalBefore, AuditArguments: ArgumentsPreview, MaxServers: DefaultMaxServers}
+	return Settings{AuditIntent: IntentWrites, AuditFinal: FinalBefore, AuditArguments: ArgumentsPreview, MaxServers: DefaultMaxServers, OnPolicyError: PolicyErrorRefuse, RequireTurn: TurnNone}
 }
 
 // Tenant is everything one tenant registered, checked as a whole.
@@ -48,6 +51,10 @@ type Tenant struct {
 	ID       string
 	Servers  map[string]*Server
 	Rules    policy.Rules
+	Agents   map[string]Agent  // by subject
+	Policies []Policy          // by name
+	Budgets  map[string]Budget // by class; a class without one is counted by nobody
+	Issuers  []Issuer          // by issuer
 	Settings Settings
 	Rev      int64 // the highest revision among its documents; 0 for a file
 }
@@ -70,6 +77,16 @@ func (t *Tenant) Shared(ref string) bool {
 	return false
 }
 
+// RequiresTurn reports whether a call of s with this effect needs a turn that
+// offers it.
+func (t *Tenant) RequiresTurn(s *Server, effect call.Effect) bool {
+	required := t.Settings.RequireTurn
+	if s.RequireTurn != "" {
+		required = s.RequireTurn
+	}
+	return required == TurnAll || required == TurnWrites && effect != call.EffectRead
+}
+
 // reads reports whether s refers to ref, or to source by any reference.
 func (s *Server) reads(ref string, source secret.Source) bool {
 	if _, ok := s.Secrets[ref]; ok {
@@ -88,14 +105,30 @@ const (
 	KindServer = "server" // Name is the server's; Body as an element of the file's servers
 	KindRules  = "rules"  // Body as the file's rules
 	KindTenant = "tenant" // Body holds the file's settings, at least {}
+	KindAgent  = "agent"  // Name is the subject; Body as an element of the file's agents
+	KindPolicy = "policy" // Name is the policy's; Body as an element of the file's policies, its source within
+	KindBudget = "budget" // Name is the class; Body as a value of the file's budgets
+	KindIssuer = "issuer" // Name is the issuer; Body as an element of the file's issuers
 )
+
+// Named reports whether kind is one of the kinds of document, and whether its
+// documents have names.
+func Named(kind string) (named, known bool) {
+	switch kind {
+	case KindServer, KindAgent, KindPolicy, KindBudget, KindIssuer:
+		return true, true
+	case KindRules, KindTenant:
+		return false, true
+	}
+	return false, false
+}
 
 // Document is what stores keep: a part of a tenant's registration, in the
 // shape it has in the config file, and its revision. Writes are conditional
 // on Rev; 0 means that the document does not exist yet.
 type Document struct {
 	Kind string
-	Name string // of a server, else empty
+	Name string // empty for rules and for the tenant
 	Body json.RawMessage
 	Rev  int64
 }

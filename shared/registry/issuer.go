@@ -1,0 +1,44 @@
+package registry
+
+import (
+	"encoding/json"
+	"time"
+
+	"mcprelay/shared/call"
+	"mcprelay/shared/endpoint"
+)
+
+// Bounds of issuers. Each is asked for its keys by every process of the relay.
+const (
+	MaxIssuers   = 16
+	MaxIssuerID  = 512            // bytes of the iss of a token, and of its audience
+	MaxSubjects  = 4096           // of one issuer's map
+	MaxKeys      = 64 << 10       // bytes of a set of keys in the file
+	MaxLifetime  = 24 * time.Hour // of a token, from its iat to its exp (SECURITY 4.5)
+	DefaultClaim = "sub"          // RFC 7519 section 4.1.2
+)
+
+// Issuer is somebody else whose tokens callers may show. Everything that a
+// token is judged by is here: nothing is taken from the token itself.
+type Issuer struct {
+	Issuer       string          // iss, byte for byte
+	JWKSURI      endpoint.URL    // zero where Keys is given
+	Keys         json.RawMessage // a JWK set (RFC 7517 section 5) of public keys; nil where JWKSURI is given
+	Audience     string          // the only aud
+	Kind         call.Kind       // of its callers
+	SubjectClaim string
+	Subjects     map[string]string // subject of the token -> of the caller; nil: as they are. Whoever is not in it is refused
+	Algorithms   []string          // of IssuerAlgorithms
+	Scopes       []call.Scope      // the most that its callers may
+	MaxLifetime  time.Duration     // of a token
+}
+
+// IssuerAlgorithms lists the signatures that an issuer's tokens may have: the
+// asymmetric ones of RFC 7518 section 3.1 and RFC 8037. With a shared secret,
+// whoever checks a token could issue one.
+func IssuerAlgorithms() []string {
+	return []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+}
+
+// DefaultAlgorithms are those of an issuer that lists none.
+func DefaultAlgorithms() []string { return []string{"RS256", "ES256"} }
