@@ -9,9 +9,9 @@ const (
 
 // Bounds of budgets and of a tool's own limits.
 const (
-	MaxBudgets   = 256
-	MaxPerWindow = 1_000_000_000 // calls: a minute of any relay has fewer
-	MaxArguments = 1 << 20       // bytes; an agent's whole request has no more
+	MaxBudgets        = 256
+	MaxPerWindow      = 1_000_000_000 // calls: a minute of any relay has fewer
+	MaxArgumentsBytes = 1 << 20       // of one call; an agent's whole request has no more
 )
 
 // Budget is how many calls the tools of one class may have together, in each
