@@ -53,6 +53,7 @@ type Tenant struct {
 	Rules    policy.Rules
 	Agents   map[string]Agent  // by subject
 	Policies []Policy          // by name
+	Engine   *policy.Engine    // of the enabled ones; nil where there are none
 	Budgets  map[string]Budget // by class; a class without one is counted by nobody
 	Issuers  []Issuer          // by issuer
 	Settings Settings
