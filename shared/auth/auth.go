@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"mcprelay/shared/call"
+	"mcprelay/shared/endpoint"
 	"mcprelay/shared/token"
 )
 
@@ -37,12 +38,23 @@ type Tokens interface {
 type Options struct {
 	Tokens  Tokens           // nil: only Callers are known
 	Callers []Caller         // at most a few: every one is compared at each request
+	Peppers *token.Peppers   // of the records' hashes; nil: only plain ones are verified
 	Now     func() time.Time // nil: time.Now
+
+	// Issuers gives what is registered about an issuer, an entry a tenant and
+	// audience; none for one that nobody trusts. It is asked with the iss of a
+	// token that nobody has verified, at most once in [CacheTTL] for each. Nil: no
+	// issuer is trusted.
+	Issuers func(ctx context.Context, issuer string) ([]Issuer, error)
+	// Fetch reads the key set of an issuer, at most [MaxKeys] bytes. Nil: only
+	// key sets that are registered themselves are used.
+	Fetch func(ctx context.Context, from endpoint.URL) ([]byte, error)
 }
 
 // Authenticator turns credentials into principals.
 type Authenticator struct {
 	callers []Caller
+	peppers *token.Peppers
 	records *records
 	now     func() time.Time
 }
@@ -52,7 +64,7 @@ func New(o Options) *Authenticator {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Authenticator{callers: slices.Clone(o.Callers), records: newRecords(o.Tokens, o.Now), now: o.Now}
+	return &Authenticator{callers: slices.Clone(o.Callers), peppers: o.Peppers, records: newRecords(o.Tokens, o.Now), now: o.Now}
 }
 
 // Authenticate finds the principal of a request by its headers. The refusal is
@@ -94,7 +106,7 @@ func (a *Authenticator) principal(ctx context.Context, s string) (call.Principal
 	}
 	// The zero record of an unknown key id is checked like any other, so that
 	// the time of the answer does not tell which key ids exist.
-	if valid := record.Check(s, a.now()); !valid || unknown {
+	if valid := record.Check(s, a.now(), a.peppers); !valid || unknown {
 		return call.Principal{}, deny("key id %s is unknown, expired or revoked, or its secret is wrong", keyID)
 	}
 	return record.Principal(), nil

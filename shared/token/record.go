@@ -2,7 +2,6 @@ package token
 
 import (
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
 	"time"
@@ -35,6 +34,7 @@ func (d *Digest) UnmarshalText(text []byte) error {
 type Record struct {
 	KeyID     string       `json:"key_id"`
 	Hash      Digest       `json:"hash"`
+	Pepper    string       `json:"pepper,omitempty"` // name of the one that Hash was made with; empty: Hash is a plain SHA-256
 	Tenant    string       `json:"tenant"`
 	Subject   string       `json:"subject"`
 	Kind      call.Kind    `json:"kind"`
@@ -47,14 +47,18 @@ type Record struct {
 // Check reports whether s is the token of r and may be used at now. A
 // revocation counts from the moment it is written, whatever its time says, so
 // that clocks that differ cannot postpone it; an expiry counts from its own
-// instant on. How long Check takes tells nothing about the secret.
-func (r Record) Check(s string, now time.Time) bool {
-	given := Hash(s)
-	same := subtle.ConstantTimeCompare(given[:], r.Hash[:]) == 1
+// instant on. How long Check takes tells nothing about the secret. The peppers
+// may be nil, where every record is of before.
+func (r Record) Check(s string, now time.Time, peppers *Peppers) bool {
+	same := peppers.matches(r, s)
 	keyID, err := Parse(s)
 	known := err == nil && keyID == r.KeyID
-	alive := r.RevokedAt.IsZero() && (r.Expires.IsZero() || now.Before(r.Expires))
-	return same && known && alive
+	return same && known && r.Alive(now)
+}
+
+// Alive reports whether r is neither revoked nor expired at now.
+func (r Record) Alive(now time.Time) bool {
+	return r.RevokedAt.IsZero() && (r.Expires.IsZero() || now.Before(r.Expires))
 }
 
 // Principal is the caller that r stands for.

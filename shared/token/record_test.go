@@ -26,18 +26,18 @@ func TestRecordAcceptsItsTokenOnly(t *testing.T) {
 	s, keyID := mint(t)
 	other, otherID := mint(t)
 	r := record(s, keyID)
-	if !r.Check(s, now) {
+	if !r.Check(s, now, nil) {
 		t.Error("the token of the record is refused")
 	}
 	for name, text := range map[string]string{
 		"another token": other, "nothing": "", "the key id": keyID, "without prefix": s[4:],
 		"with newline": s + "\n", "cut": s[:47],
 	} {
-		if r.Check(text, now) {
+		if r.Check(text, now, nil) {
 			t.Errorf("%s is accepted", name)
 		}
 	}
-	if renamed := record(s, otherID); renamed.Check(s, now) {
+	if renamed := record(s, otherID); renamed.Check(s, now, nil) {
 		t.Error("a record under another key id accepts the token")
 	}
 }
@@ -45,7 +45,7 @@ func TestRecordAcceptsItsTokenOnly(t *testing.T) {
 func TestZeroRecordAcceptsNothing(t *testing.T) {
 	s, keyID := mint(t)
 	for _, r := range []token.Record{{}, {KeyID: keyID}, {Hash: token.Hash(s)}} {
-		if r.Check(s, now) || r.Check("", now) {
+		if r.Check(s, now, nil) || r.Check("", now, nil) {
 			t.Errorf("%+v accepts a token", r)
 		}
 	}
@@ -59,7 +59,7 @@ func TestExpiryCountsFromItsInstant(t *testing.T) {
 		at   time.Time
 		want bool
 	}{{now.Add(-time.Nanosecond), true}, {now, false}, {now.Add(time.Hour), false}} {
-		if got := r.Check(s, c.at); got != c.want {
+		if got := r.Check(s, c.at, nil); got != c.want {
 			t.Errorf("at %v: %v, want %v", c.at, got, c.want)
 		}
 	}
@@ -70,7 +70,7 @@ func TestRevocationCountsAtOnce(t *testing.T) {
 	for _, at := range []time.Time{now.Add(-time.Hour), now, now.Add(time.Hour)} {
 		r := record(s, keyID)
 		r.RevokedAt = at
-		if r.Check(s, now) {
+		if r.Check(s, now, nil) {
 			t.Errorf("a token revoked at %v is accepted at %v", at, now)
 		}
 	}
