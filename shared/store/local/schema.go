@@ -14,10 +14,10 @@ import (
 // schemaVersion is the user_version of the file: how many of the steps its
 // tables have been through. Versions that exist never change; a change of the
 // tables is a step more.
-const schemaVersion = 3
+const schemaVersion = 4
 
 // steps make the tables, each those of its version out of those before.
-var steps = [schemaVersion]string{tables, closingAndCatalogs, idempotencyKeys}
+var steps = [schemaVersion]string{tables, closingAndCatalogs, idempotencyKeys, turnsAndCounters}
 
 // The tables. A record costs two pages: its row at the end of the table, and
 // an entry at the end of the one index, since call ids begin with the time.
@@ -97,6 +97,24 @@ CREATE TABLE idempotency (
 	reply   BLOB NOT NULL
 );
 CREATE INDEX idempotency_expires ON idempotency (expires);
+`
+
+// The present turns of runs, and the calls that were counted in a window. Those
+// of before had neither.
+const turnsAndCounters = `
+CREATE TABLE turns (
+	key     TEXT PRIMARY KEY,
+	ver     INTEGER NOT NULL,
+	expires INTEGER NOT NULL, -- nanoseconds since 1970: when it is forgotten
+	body    TEXT NOT NULL
+);
+CREATE INDEX turns_expires ON turns (expires);
+CREATE TABLE counters (
+	key     TEXT PRIMARY KEY,
+	count   INTEGER NOT NULL,
+	expires INTEGER NOT NULL -- nanoseconds since 1970
+) WITHOUT ROWID;
+CREATE INDEX counters_expires ON counters (expires);
 `
 
 // openTries and openPause bound the wait for another process that makes the

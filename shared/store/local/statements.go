@@ -15,6 +15,8 @@ type statements struct {
 	putToken *sql.Stmt
 	addCatalog, setCatalog             *sql.Stmt
 	beginKey, findKey, endKey, freeKey *sql.Stmt // of idempotency
+	addTurn, setTurn                   *sql.Stmt
+	addCount, subCount                 *sql.Stmt
 }
 
 // prepareAll prepares every statement; one that fails is the error.
@@ -51,6 +53,14 @@ func prepareAll(ctx context.Context, c *sql.Conn) (*statements, error) {
 		&s.endKey: `UPDATE idempotency SET ver = ver + 1, state = 'done', digest = ?3, until = ?4, expires = ?5, reply = ?6
 			WHERE key = ?1 AND call_id = ?2 AND state = 'running'`,
 		&s.freeKey: `DELETE FROM idempotency WHERE key = ?1 AND call_id = ?2 AND state = 'running'`,
+		&s.addTurn: `INSERT INTO turns (key, ver, expires, body) VALUES (?1, ?2, ?3, ?4)
+			ON CONFLICT (key) DO UPDATE SET ver = excluded.ver, expires = excluded.expires, body = excluded.body
+			WHERE turns.expires <= ?5`,
+		&s.setTurn: `UPDATE turns SET ver = ?2, expires = ?3, body = ?4 WHERE key = ?1 AND ver = ?5`,
+		&s.addCount: `INSERT INTO counters (key, count, expires) VALUES (?1, 1, ?3)
+			ON CONFLICT (key) DO UPDATE SET count = iif(expires <= ?4, 1, count + 1), expires = excluded.expires
+			WHERE expires <= ?4 OR count < ?2`,
+		&s.subCount: `UPDATE counters SET count = count - 1 WHERE key = ?1 AND count > 0 AND expires > ?2`,
 		&s.putToken: `INSERT INTO tokens (key_id, hash, record) VALUES (?, ?, ?)
 			ON CONFLICT (key_id) DO UPDATE SET record = excluded.record WHERE hash = excluded.hash`,
 	} {
