@@ -1,18 +1,26 @@
 // Package auth finds out who a caller is.
 //
 // It promises that a credential is compared by its hash, in a time that does
-// not depend on how much of it is right, that the tenant and the scopes come
-// from the credential's record alone, and that a revoked token is refused
-// within [CacheTTL]. It refuses requests with more than one credential of a
-// kind, never tries a second credential after a first was refused, and says
-// the same of every credential that it refuses.
+// not depend on how much of it is right, that the tenant comes from the
+// credential's registration and no scope beyond it, and that a revoked token
+// is refused within [CacheTTL]. It refuses requests with more than one
+// credential of a kind, never tries a second credential after a first was
+// refused, and says the same of every credential that it refuses.
 //
 // # Credentials
 //
-// Authorization: Bearer <token>, where the token is a service token or that of
-// a configured caller; or X-Relay-Client-Secret: <token> beside
-// X-Relay-Client-Id: <key id or subject of that token>. Where Authorization is
-// there, well-formed or not, the other two headers are not looked at.
+// Authorization: Bearer <token>, where the token is a service token, that of a
+// configured caller, or a JWT of a registered issuer; or
+// X-Relay-Client-Secret: <token> beside X-Relay-Client-Id: <key id or subject
+// of that token>, which is not for JWTs. Where Authorization is there,
+// well-formed or not, the other two headers are not looked at.
+//
+// # Issuers
+//
+// Who may issue, for which audience, with which algorithms and keys is
+// registered ([Issuer]); nothing of it is taken from a token, and nothing is
+// fetched for a token whose issuer and audience are not registered. A token is
+// JWS compact serialization, at most [MaxJWT] bytes (RFC 7515, RFC 8725).
 package auth
 
 import (
@@ -21,6 +29,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"mcprelay/shared/call"
@@ -55,7 +64,9 @@ type Options struct {
 type Authenticator struct {
 	callers []Caller
 	peppers *token.Peppers
-	records *records
+	records *lookup[token.Record]
+	issuers *lookup[[]trusted]
+	rings   *rings
 	now     func() time.Time
 }
 
@@ -64,7 +75,24 @@ func New(o Options) *Authenticator {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Authenticator{callers: slices.Clone(o.Callers), peppers: o.Peppers, records: newRecords(o.Tokens, o.Now), now: o.Now}
+	// Round strips the monotonic reading, which stands still while a Lambda
+	// process is frozen.
+	now := func() time.Time { return o.Now().Round(0) }
+	a := &Authenticator{callers: slices.Clone(o.Callers), peppers: o.Peppers, rings: newRings(o.Fetch, now), now: now}
+	a.records, a.issuers = newLookup[token.Record](nil, now), newLookup[[]trusted](nil, now)
+	if o.Tokens != nil {
+		a.records.ask = o.Tokens.Token
+	}
+	if o.Issuers != nil {
+		a.issuers.ask = func(ctx context.Context, issuer string) ([]trusted, error) {
+			registered, err := o.Issuers(ctx, issuer)
+			if err != nil {
+				return nil, err
+			}
+			return trust(registered)
+		}
+	}
+	return a
 }
 
 // Authenticate finds the principal of a request by its headers. The refusal is
@@ -76,7 +104,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, h http.Header) (call.P
 	if refusal != nil {
 		return call.Principal{}, refusal
 	}
-	p, refusal := a.principal(ctx, c.token)
+	p, refusal := a.principal(ctx, c)
 	if refusal != nil {
 		return call.Principal{}, refusal
 	}
@@ -90,19 +118,30 @@ func (a *Authenticator) Authenticate(ctx context.Context, h http.Header) (call.P
 	return p, nil
 }
 
-// principal finds whose token s is.
-func (a *Authenticator) principal(ctx context.Context, s string) (call.Principal, *call.Refusal) {
-	if p, ok := a.configured(s); ok {
-		return p, nil
+// principal finds whose token a credential is.
+func (a *Authenticator) principal(ctx context.Context, c credential) (call.Principal, *call.Refusal) {
+	if len(c.token) <= MaxCredential {
+		if p, ok := a.configured(c.token); ok {
+			return p, nil
+		}
 	}
-	keyID, err := token.Parse(s)
-	if err != nil {
-		return call.Principal{}, deny("the token is neither a service token nor that of a configured caller")
+	keyID, err := token.Parse(c.token)
+	if err == nil {
+		return a.recorded(ctx, c.token, keyID)
 	}
+	// The pair of client headers is for tokens of the relay's own.
+	if c.id == "" && a.issuers.ask != nil && strings.Contains(c.token, ".") {
+		return a.issued(ctx, c.token)
+	}
+	return call.Principal{}, deny("the token is neither a service token nor that of a configured caller")
+}
+
+// recorded finds whose service token s is.
+func (a *Authenticator) recorded(ctx context.Context, s, keyID string) (call.Principal, *call.Refusal) {
 	record, err := a.records.find(ctx, keyID)
 	unknown := errors.Is(err, token.ErrUnknown)
 	if err != nil && !unknown {
-		return call.Principal{}, &call.Refusal{Reason: call.AuthUnavailable, Detail: "the record of key id " + keyID + " could not be read", Err: err}
+		return call.Principal{}, unavailable("the record of key id "+keyID+" could not be read", err)
 	}
 	// The zero record of an unknown key id is checked like any other, so that
 	// the time of the answer does not tell which key ids exist.
@@ -110,6 +149,15 @@ func (a *Authenticator) principal(ctx context.Context, s string) (call.Principal
 		return call.Principal{}, deny("key id %s is unknown, expired or revoked, or its secret is wrong", keyID)
 	}
 	return record.Principal(), nil
+}
+
+// unavailable is the refusal where the store could not be asked.
+func unavailable(detail string, err error) *call.Refusal {
+	refusal := &call.Refusal{Reason: call.AuthUnavailable, Detail: detail, Err: err}
+	if errors.Is(err, errFlood) {
+		refusal.RetryAfter = 1
+	}
+	return refusal
 }
 
 // configured finds a configured caller. Every one is compared, so that the

@@ -16,8 +16,8 @@ const (
 
 	authorization = "Authorization"
 
-	// MaxCredential bounds a credential, in bytes; it is hashed at every
-	// request. A service token has 48.
+	// MaxCredential bounds a credential that is no JWT, in bytes; it is hashed at
+	// every request. A service token has 48.
 	MaxCredential = 512
 )
 
@@ -31,7 +31,7 @@ type credential struct {
 // else the pair of client headers.
 func read(h http.Header) (credential, *call.Refusal) {
 	if _, there := h[authorization]; there {
-		value, refusal := single(h, authorization)
+		value, refusal := single(h, authorization, MaxJWT+len("Bearer "))
 		if refusal != nil {
 			return credential{}, refusal
 		}
@@ -45,10 +45,10 @@ func read(h http.Header) (credential, *call.Refusal) {
 	}
 	var c credential
 	var refusal *call.Refusal
-	if c.id, refusal = single(h, HeaderClientID); refusal != nil {
+	if c.id, refusal = single(h, HeaderClientID, MaxCredential); refusal != nil {
 		return credential{}, refusal
 	}
-	if c.token, refusal = single(h, HeaderClientSecret); refusal != nil {
+	if c.token, refusal = single(h, HeaderClientSecret, MaxCredential); refusal != nil {
 		return credential{}, refusal
 	}
 	return c, nil
@@ -69,14 +69,14 @@ func bearer(value string) (string, *call.Refusal) {
 
 // single gives the one value of a header. A comma is refused like a second
 // header: gateways join repeated headers with it.
-func single(h http.Header, name string) (string, *call.Refusal) {
+func single(h http.Header, name string, longest int) (string, *call.Refusal) {
 	values := h[name]
 	switch {
 	case len(values) == 0 || values[0] == "":
 		return "", deny("%s is missing or empty", name)
 	case len(values) > 1 || strings.Contains(values[0], ","):
 		return "", deny("%s is there more than once", name)
-	case len(values[0]) > MaxCredential+len("Bearer "):
+	case len(values[0]) > longest:
 		return "", deny("%s is longer than a credential can be", name)
 	}
 	for i := range len(values[0]) {
