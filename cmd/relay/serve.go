@@ -100,12 +100,15 @@ func serveConfig(ctx context.Context, o *serveOptions) (*config.Config, func(), 
 	return c, stop, nil
 }
 
-// announce prints each server, with the stage and the reason where it cannot
+// announce prints what is doubtful about the config, each server, with the stage and the reason where it cannot
 // be used, then how to call the relay and where it listens.
 func announce(ctx context.Context, l *localRelay, addr string) error {
 	statuses, err := l.app.Relay().Ready(ctx, l.config.Tenant.ID)
 	if err != nil {
 		return err
+	}
+	for _, warning := range l.config.Warnings {
+		fmt.Printf("relay: warning: %s\n", warning)
 	}
 	for _, status := range statuses {
 		if status.Refusal == nil {

@@ -78,7 +78,11 @@ func (s *StoredRegistry) read(ctx context.Context, id string, now time.Time) (*r
 	if err != nil {
 		return nil, err
 	}
-	tenant, err := config.Build(id, documents, s.options)
+	options := s.options
+	s.mu.Lock()
+	options.Before = s.kept[id].tenant
+	s.mu.Unlock()
+	tenant, err := config.Build(id, documents, options)
 	if err != nil {
 		return nil, err
 	}

@@ -22,12 +22,12 @@ func readAuth(n node, secrets map[string]secret.Source) secret.Auth {
 	kind := object{n}.get("type")
 	switch t := secret.Type(kind.text()); t {
 	case secret.TypeNone:
-		n.object("type", "")
+		n.object("type")
 		return secret.Auth{Type: t}
 	case secret.TypeBearer:
-		return secret.Bearer(readReference(n.object("type token_ref", "").get("token_ref"), secrets))
+		return secret.Bearer(readReference(n.object("type token_ref").get("token_ref"), secrets))
 	case secret.TypeHeaders:
-		return readHeaders(n.object("type headers", "").get("headers"), secrets)
+		return readHeaders(n.object("type headers").get("headers"), secrets)
 	case secret.TypeEnvironment:
 		kind.fail("a server with an endpoint gets its credential in headers; auth type environment is for a child process")
 	case "query", "oauth_client_credentials", "oauth_user", "oauth_dcr", "aws_sigv4":
@@ -50,7 +50,7 @@ func readHeaders(n node, secrets map[string]secret.Source) secret.Auth {
 	}
 	seen := make(map[string]bool)
 	for _, item := range n.items {
-		o := item.object("as token_ref", "")
+		o := item.object("as token_ref")
 		h := secret.Header{As: o.get("as").name(secret.HeaderName), Ref: readReference(o.get("token_ref"), secrets)}
 		if canonical := http.CanonicalHeaderKey(h.As); seen[canonical] {
 			o.get("as").fail("another header has this name")

@@ -18,7 +18,7 @@ func readCallers(n node, servers []*registry.Server) []Caller {
 		return nil
 	}
 	for _, item := range n.list() {
-		o := item.object("subject kind scopes token_env", "")
+		o := item.object("subject kind scopes token_env")
 		c := Caller{Subject: o.get("subject").name(registry.Subject), Kind: readKind(o.get("kind"))}
 		c.Scopes = readScopes(o.get("scopes"))
 		c.TokenEnv = o.get("token_env").name(environment)

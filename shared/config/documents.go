@@ -50,19 +50,34 @@ func (p *parts) add(d registry.Document) {
 	if !ok {
 		return
 	}
-	switch {
-	case d.Kind == registry.KindServer:
-		if name := (object{n}).get("name"); name.kind == '"' && name.text() != d.Name {
-			name.fail("the document is that of server %.32q", d.Name)
-		}
-		p.servers = append(p.servers, n)
-	case d.Kind == registry.KindRules && d.Name == "":
-		p.rules = n
-	case d.Kind == registry.KindTenant && d.Name == "":
-		p.settings = n.object(settingKeys, laterSettingKeys)
-	default:
+	if named, known := registry.Named(d.Kind); !known || named != (d.Name != "") {
 		p.report.add(label(d), "", "documents of this kind are not supported by this version")
+		return
 	}
+	switch d.Kind {
+	case registry.KindServer:
+		p.servers = append(p.servers, n.of(d, "name"))
+	case registry.KindAgent:
+		p.agents = append(p.agents, n.of(d, "subject"))
+	case registry.KindPolicy:
+		p.policies = append(p.policies, n.of(d, "name"))
+	case registry.KindBudget:
+		p.budgets = append(p.budgets, member{d.Name, n})
+	case registry.KindIssuer:
+		p.issuers = append(p.issuers, n.of(d, "issuer"))
+	case registry.KindRules:
+		p.rules = n
+	case registry.KindTenant:
+		p.settings = n.object(settingKeys)
+	}
+}
+
+// of wants the name that a document is kept under in its field.
+func (n node) of(d registry.Document, field string) node {
+	if at := (object{n}).get(field); at.kind == '"' && at.text() != d.Name {
+		at.fail("the document is that of %s %.32q", d.Kind, d.Name)
+	}
+	return n
 }
 
 // label names a document in errors.
@@ -89,7 +104,7 @@ func (c *Config) Documents() ([]registry.Document, error) {
 }
 
 // documents writes the parts of a file as a store keeps them.
-func (p parts) documents(servers []*registry.Server) []registry.Document {
+func (p parts) documents(t *registry.Tenant, servers []*registry.Server) []registry.Document {
 	docs := []registry.Document{{Kind: registry.KindTenant, Body: settingsOf(p.settings)}}
 	if p.rules.present() {
 		docs = append(docs, registry.Document{Kind: registry.KindRules, Body: p.rules.item()})
@@ -97,12 +112,26 @@ func (p parts) documents(servers []*registry.Server) []registry.Document {
 	for i, s := range servers {
 		docs = append(docs, registry.Document{Kind: registry.KindServer, Name: s.Name, Body: p.servers[i].item()})
 	}
+	for _, n := range p.agents {
+		docs = append(docs, registry.Document{Kind: registry.KindAgent, Name: object{n}.get("subject").optional(), Body: n.item()})
+	}
+	for _, n := range p.policies {
+		docs = append(docs, registry.Document{Kind: registry.KindPolicy, Name: object{n}.get("name").optional(), Body: policyItem(n, t.Policies)})
+	}
+	for _, m := range p.budgets {
+		docs = append(docs, registry.Document{Kind: registry.KindBudget, Name: m.name, Body: m.value.item()})
+	}
+	for _, n := range p.issuers {
+		docs = append(docs, registry.Document{Kind: registry.KindIssuer, Name: object{n}.get("issuer").optional(), Body: n.item()})
+	}
 	return docs
 }
 
 // item is the value without blanks, small enough for one item of a store.
-func (n node) item() json.RawMessage {
-	body := n.compact()
+func (n node) item() json.RawMessage { return n.bounded(n.compact()) }
+
+// bounded refuses the text of n where no store would keep it.
+func (n node) bounded(body []byte) json.RawMessage {
 	if len(body) > maxItem {
 		n.fail("it is larger than %d bytes, the most that a store keeps of it", maxItem)
 	}

@@ -21,7 +21,10 @@ var errOwner = errors.New("it belongs to another user; chown it to the user of t
 
 // readFile reads a file that nobody but the user uid and root can have changed,
 // whole.
-func readFile(path string, uid int) ([]byte, error) {
+func readFile(path string, uid int) ([]byte, error) { return readBounded(path, uid, MaxFile) }
+
+// readBounded is readFile with a bound of its own, in bytes.
+func readBounded(path string, uid int, most int64) ([]byte, error) {
 	// Without O_NONBLOCK, opening a named pipe would wait for its writer.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) {
@@ -43,12 +46,12 @@ func readFile(path string, uid int) ([]byte, error) {
 	case !ownedBy(info, uid):
 		return nil, errOwner
 	}
-	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
 		return nil, cause(err)
 	}
-	if len(text) > MaxFile {
-		return nil, fmt.Errorf("it is larger than %d bytes", MaxFile)
+	if int64(len(text)) > most {
+		return nil, fmt.Errorf("it is larger than %d bytes", most)
 	}
 	return text, nil
 }

@@ -187,6 +187,11 @@ func (n node) present() bool { return n.kind != 0 }
 // fail reports a problem at n.
 func (n node) fail(format string, args ...any) { n.report.add(n.file, n.path, format, args...) }
 
+// warn reports at n what has no effect, or another one than it seems to have.
+func (n node) warn(format string, args ...any) {
+	n.report.warn(Problem{File: n.file, Path: n.path, Reason: fmt.Sprintf(format, args...)})
+}
+
 // check reports err at n, if there is one.
 func (n node) check(err error) {
 	if err != nil {

@@ -45,6 +45,14 @@ func (e *Error) Error() string {
 // report collects problems while a registration is read.
 type report struct {
 	problems []Problem
+	warnings []string
+}
+
+// warn keeps what is doubtful about a registration that can be used.
+func (r *report) warn(p Problem) {
+	if len(r.warnings) < maxProblems && !slices.Contains(r.warnings, p.String()) {
+		r.warnings = append(r.warnings, p.String())
+	}
 }
 
 func (r *report) add(file, path, format string, args ...any) {

@@ -97,7 +97,7 @@ func readEnvironment(n node, variables map[string]string) secret.Auth {
 	case t == secret.TypeEnvironment && len(variables) == 0:
 		kind.fail("it needs env, with a variable and its reference")
 	case t == secret.TypeNone, t == secret.TypeEnvironment:
-		n.object("type", "")
+		n.object("type")
 	case kind.kind == '"':
 		kind.fail("a child process gets its credential in its variables: it is not one of none, environment")
 	}

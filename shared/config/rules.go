@@ -38,7 +38,7 @@ var plain = regexp.MustCompile(`^[A-Za-z]{0,8}$`)
 // readRule is false where the report says what is wrong with the shape of n.
 func readRule(n node) (policy.Rule, bool) {
 	problems := len(n.report.problems)
-	o := n.object("action decision to", "")
+	o := n.object("action decision to")
 	rule := policy.Rule{Action: o.get("action").optional(), Decision: policy.Word(o.get("decision").optional())}
 	if !plain.MatchString(string(rule.Decision)) {
 		o.get("decision").fail("it is not allow, ask or deny")

@@ -56,7 +56,7 @@ func readSource(n node) secret.Source {
 		n.fail(`it must be a name, or {"env": …, "secret": …}`)
 		return secret.Source{}
 	}
-	o := n.object("env secret", "")
+	o := n.object("env secret")
 	var s secret.Source
 	if env := o.get("env"); env.present() {
 		s.Env = env.name(environment)

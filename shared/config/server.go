@@ -16,9 +16,7 @@ const (
 	// What a server has by its endpoint, by its process, and either way.
 	endpointKeys = "endpoint allowed_endpoints tls ipv6"
 	processKeys  = "command args env"
-	eitherKeys   = "tenant_id auth allowed_tools bindings effects budget_classes policy_metadata source_description unexpected_tools pin elicitation"
-
-	laterConfigKeys = "require_turn"
+	eitherKeys   = "tenant_id auth allowed_tools bindings effects budget_classes policy_metadata source_description unexpected_tools pin elicitation require_turn limits"
 
 	// maxDescription bounds source_description, in bytes.
 	maxDescription = 1024
@@ -35,11 +33,11 @@ func configKeys() string {
 
 // readServer reads one element of servers.
 func readServer(n node, tenant string, o Options) *registry.Server {
-	entry := n.object(serverKeys, "")
+	entry := n.object(serverKeys)
 	s := &registry.Server{Limits: registry.DefaultLimits()}
 	s.Name = entry.get("name").name(registry.ServerName)
 	s.Secrets = readSecrets(entry.get("secrets"))
-	config := entry.get("config").object(configKeys(), laterConfigKeys)
+	config := entry.get("config").object(configKeys())
 	if !config.present() {
 		s.Networks = readNetworks(entry.get("allowed_networks"))
 		return s
@@ -56,6 +54,9 @@ func readServer(n node, tenant string, o Options) *registry.Server {
 	s.UnexpectedTools = config.get("unexpected_tools").word(registry.UnexpectedFail, registry.UnexpectedHide)
 	s.Pin = config.get("pin").word(registry.PinBlock, registry.PinWarn, registry.PinOff)
 	s.Elicitation = config.get("elicitation").word(registry.ElicitationRefuse, registry.ElicitationPass)
+	if turn := config.get("require_turn"); turn.present() {
+		s.RequireTurn = turn.word(registry.TurnNone, registry.TurnWrites, registry.TurnAll)
+	}
 	return s
 }
 

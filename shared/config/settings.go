@@ -2,10 +2,7 @@ package config
 
 import "mcprelay/shared/registry"
 
-const (
-	settingKeys      = "audit_intent audit_final audit_arguments explain_refusals max_servers"
-	laterSettingKeys = "on_policy_error require_turn"
-)
+const settingKeys = "audit_intent audit_final audit_arguments explain_refusals max_servers on_policy_error require_turn"
 
 // readSettings reads the tenant's choices. Whether refusals are explained
 // where nothing is said depends on where the registration comes from.
@@ -18,5 +15,7 @@ func readSettings(o object, explain bool) registry.Settings {
 	if number, ok := o.get("max_servers").limit(); ok {
 		o.get("max_servers").check(s.SetMaxServers(number))
 	}
+	s.OnPolicyError = o.get("on_policy_error").word(registry.PolicyErrorRefuse, registry.PolicyErrorAllow)
+	s.RequireTurn = o.get("require_turn").word(registry.TurnNone, registry.TurnWrites, registry.TurnAll)
 	return s
 }

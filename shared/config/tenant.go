@@ -15,9 +15,14 @@ type parts struct {
 	tenant   string
 	servers  []node
 	rules    node
+	agents   []node
+	policies []node
+	budgets  []member
+	issuers  []node
 	settings object
 	explain  bool // agents are told of refusals where the settings are silent
 	options  Options
+	read     func(file string) ([]byte, error) // below the config file; nil where there is none
 }
 
 // build checks the parts, each and together.
@@ -39,6 +44,13 @@ func (p parts) build() (*registry.Tenant, []*registry.Server) {
 		servers = append(servers, s)
 	}
 	t.Rules = readRules(p.rules)
+	t.Agents = readAgents(p.agents)
+	t.Policies, t.Engine = p.readPolicies()
+	t.Budgets = readBudgets(p.budgets)
+	t.Issuers = readIssuers(p.issuers, p.options)
 	t.Settings = readSettings(p.settings, p.explain)
+	if len(p.report.problems) == 0 {
+		p.warn(t)
+	}
 	return t, servers
 }

@@ -12,7 +12,7 @@ func readTLS(n node, s *registry.Server) secret.TLSRefs {
 	if !n.present() {
 		return refs
 	}
-	o := n.object("ca_ref client_cert_ref client_key_ref", "")
+	o := n.object("ca_ref client_cert_ref client_key_ref")
 	if !o.present() {
 		return refs
 	}

@@ -31,6 +31,7 @@ func readTools(config object, s *registry.Server) {
 	s.Bindings = byTool(config.get("bindings"), known, func(n node) string { return n.name(registry.OfferedName) })
 	s.BudgetClasses = byTool(config.get("budget_classes"), known, func(n node) string { return n.name(registry.BudgetClass) })
 	s.PolicyMetadata = byTool(config.get("policy_metadata"), known, readMetadata)
+	s.ToolLimits = byTool(config.get("limits"), known, readToolLimit)
 	checkEffects(config, s)
 	checkBindings(config, s)
 	checkMetadata(config, s)

@@ -14,18 +14,13 @@ type object struct {
 	node
 }
 
-// object wants an object that has no other members than those known. Members
-// of later versions are told apart from unknown ones.
-func (n node) object(known, later string) object {
+// object wants an object that has no other members than those known.
+func (n node) object(known string) object {
 	if !n.is('{', "an object") {
 		return object{node{report: &report{}}} // what it lacks is no further problem
 	}
 	for _, m := range n.members {
-		switch {
-		case slices.Contains(strings.Fields(known), m.name):
-		case slices.Contains(strings.Fields(later), m.name):
-			m.value.fail("it is not supported by this version")
-		default:
+		if !slices.Contains(strings.Fields(known), m.name) {
 			m.value.fail("it is not a known field")
 		}
 	}
@@ -49,6 +44,11 @@ func (o object) refuse(names, reason string) {
 			at.fail("%s", reason)
 		}
 	}
+}
+
+// oneOf reports whether a member among names is there.
+func (o object) oneOf(names string) bool {
+	return slices.ContainsFunc(strings.Fields(names), func(name string) bool { return o.get(name).present() })
 }
 
 // is reports whether n has a kind, or says that it does not.

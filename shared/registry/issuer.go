@@ -15,6 +15,7 @@ const (
 	MaxSubjects  = 4096           // of one issuer's map
 	MaxKeys      = 64 << 10       // bytes of a set of keys in the file
 	MaxLifetime  = 24 * time.Hour // of a token, from its iat to its exp (SECURITY 4.5)
+	MaxClaim     = 128            // bytes of the name of a claim; some are URLs
 	DefaultClaim = "sub"          // RFC 7519 section 4.1.2
 )
 

@@ -1,0 +1,166 @@
+package config
+
+import (
+	"strings"
+
+	"mcprelay/shared/policy"
+	"mcprelay/shared/registry"
+)
+
+// warn reports what is well-formed and yet has no effect, or another one than
+// it seems to have: mistyped names above all.
+func (p parts) warn(t *registry.Tenant) {
+	p.warnRules(t)
+	for _, n := range p.agents {
+		for _, item := range (object{n}).get("servers").list() {
+			if _, ok := t.Servers[item.text()]; !ok {
+				item.warn("no server has this name")
+			}
+		}
+	}
+	p.warnBudgets(t)
+	for _, n := range p.issuers {
+		warnSubjects(object{n}.get("subjects"), t)
+	}
+}
+
+// warnBudgets looks for classes that only one side names. A tenant without any
+// budget only records its classes.
+func (p parts) warnBudgets(t *registry.Tenant) {
+	used := make(map[string]bool)
+	for _, n := range p.servers {
+		for _, m := range (object{object{n}.get("config")}).get("budget_classes").entries() {
+			class := m.value.text()
+			used[class] = true
+			if _, ok := t.Budgets[class]; !ok && len(t.Budgets) > 0 {
+				m.value.warn("no budget has this class: its calls are not counted")
+			}
+		}
+	}
+	for _, m := range p.budgets {
+		if !used[m.name] {
+			m.value.warn("no tool has this budget class")
+		}
+	}
+}
+
+func warnSubjects(n node, t *registry.Tenant) {
+	if n.present() && len(n.members) == 0 {
+		n.warn("it is empty: every caller of this issuer is refused")
+	}
+	for _, m := range n.entries() {
+		if _, ok := t.Agents[m.value.text()]; !ok && len(t.Agents) > 0 {
+			m.value.warn("agents has no entry for this subject, so nothing narrows it")
+		}
+	}
+}
+
+// warnRules looks for rules that never decide.
+func (p parts) warnRules(t *registry.Tenant) {
+	table := t.Rules.Table()
+	first := make(map[string]int)
+	for i, rule := range table {
+		at := object{p.rules.items[i]}
+		if reason := unreachable(rule, t); reason != "" {
+			at.get("action").warn("%s", reason)
+		}
+		for j, to := range rule.To {
+			if name := strings.Split(to, ".")[1]; t.Servers[name] == nil {
+				at.get("to").items[j].warn("no server has this name")
+			}
+		}
+		key := rule.Action + " " + strings.Join(rule.To, " ")
+		before, repeated := first[key]
+		switch {
+		case !repeated:
+			first[key] = i
+		case stricter(rule.Decision) > stricter(table[before].Decision):
+			object{p.rules.items[before]}.get("action").warn("it never decides: a stricter rule has the same action")
+			first[key] = i
+		default:
+			at.get("action").warn("it never decides: a rule of the same action goes before it")
+		}
+	}
+}
+
+// stricter orders decisions by which goes before which.
+func stricter(w policy.Word) int {
+	return map[policy.Word]int{policy.Allow: 1, policy.Ask: 2, policy.Deny: 3}[w]
+}
+
+// unreachable says why a rule matches nothing of t, or is empty.
+func unreachable(rule policy.Rule, t *registry.Tenant) string {
+	words := strings.Split(rule.Action, ".")
+	switch {
+	case words[0] == "secret":
+		return unusedSecret(rule, t)
+	case words[1] == "*":
+		return ""
+	case t.Servers[words[1]] == nil:
+		return "it matches nothing: no server has this name"
+	case words[2] == "host", words[2] == "process":
+		return otherPlace(rule.Action, t.Servers[words[1]])
+	case words[2] == "tool":
+		return unknownTool(rule.Action, t.Servers[words[1]])
+	}
+	return ""
+}
+
+// covers reports whether a rule for action stands for name.
+func covers(action, name string) bool {
+	body, wild := strings.CutSuffix(action, ".*")
+	return name == body || wild && strings.HasPrefix(name, body+".")
+}
+
+func otherPlace(action string, s *registry.Server) string {
+	reach := "mcp." + s.Name + ".process"
+	if s.Process == nil {
+		reach = "mcp." + s.Name + ".host." + s.Endpoint.ReversedHost()
+	}
+	if covers(action, reach) {
+		return ""
+	}
+	return "it matches nothing: the server is reached by " + reach
+}
+
+func unknownTool(action string, s *registry.Server) string {
+	prefix := "mcp." + s.Name + ".tool."
+	known := false
+	for _, tool := range s.AllowedTools {
+		known = known || covers(action, prefix+tool)
+	}
+	if known || covers(action, strings.TrimSuffix(prefix, ".")) {
+		return ""
+	}
+	for upstream, offered := range s.Bindings {
+		if covers(action, prefix+upstream) {
+			return ""
+		}
+		if action == prefix+offered {
+			return "it is the name that the tool is offered under: rules use the server's own name of it"
+		}
+	}
+	if s.AllowedTools == nil {
+		return ""
+	}
+	return "it matches nothing: allowed_tools has no such tool"
+}
+
+func unusedSecret(rule policy.Rule, t *registry.Tenant) string {
+	const prefix = "secret.use."
+	if !strings.HasPrefix(rule.Action, prefix) || rule.Action == prefix+"*" {
+		return ""
+	}
+	for _, s := range t.Servers {
+		for _, ref := range s.References() {
+			if !covers(rule.Action, prefix+ref) {
+				continue
+			}
+			if rule.Action == prefix+ref && rule.Decision == policy.Allow && rule.To == nil && t.Shared(ref) {
+				return `it allows nothing: several servers have this secret, which needs "to"`
+			}
+			return ""
+		}
+	}
+	return "it matches nothing: no server refers to this secret"
+}
