@@ -27,6 +27,9 @@ type Refusal struct {
 	Status int
 	// Allow is the one HTTP method of the path, where it is not POST.
 	Allow string
+	// Challenge is the WWW-Authenticate value, where a credential was refused and
+	// there is more to say than that.
+	Challenge string
 	// Explain is set where the tenant explains its refusals to agents.
 	Explain bool
 	// Err is the cause, for errors.Is; it is never shown to an agent.

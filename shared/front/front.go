@@ -30,7 +30,7 @@ const MaxHeaderText = 128
 // Authenticate names the caller of a request, or refuses it.
 type Authenticate func(context.Context, http.Header) (call.Principal, *call.Refusal)
 
-// Options make a front. All fields but LocalHosts must be set.
+// Options make a front. All fields down to NewID must be set.
 type Options struct {
 	Relay        *relay.Relay
 	Authenticate Authenticate
@@ -41,6 +41,12 @@ type Options struct {
 	// LocalHosts refuses requests whose Host is not a loopback name: set
 	// where the relay listens on loopback (DNS rebinding).
 	LocalHosts bool
+	// PublicURL is what clients know the relay by, without a slash at its end.
+	// Empty: on loopback the one in use, elsewhere none.
+	PublicURL string
+	// AuthorizationServers are the issuers that clients get tokens from. None: no
+	// metadata is served.
+	AuthorizationServers []string
 }
 
 // Front serves the agents' HTTP surface.
@@ -139,11 +145,11 @@ func (f *Front) check(r *http.Request, c *call.Call, method string) *call.Refusa
 	}
 	principal, refusal := f.Authenticate(r.Context(), r.Header)
 	if refusal != nil {
-		return refusal
+		return f.challenged(r, refusal)
 	}
 	c.Principal = principal
 	if !principal.May(call.ScopeCall) {
-		return call.Refuse(call.InsufficientScope, "scope call is missing")
+		return f.challenged(r, call.Refuse(call.InsufficientScope, "scope call is missing"))
 	}
 	if wire.Passed(r.Header) {
 		return call.Refuse(call.Loop, "Via names a relay")

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -10,7 +11,8 @@ import (
 	"mcprelay/shared/wire"
 )
 
-// Challenge is the WWW-Authenticate value of a refused credential (RFC 6750 3).
+// challenge is how the WWW-Authenticate value of a refused credential begins
+// (RFC 6750 section 3).
 const challenge = `Bearer realm="mcprelay"`
 
 func writeJSON(w http.ResponseWriter, status int, value any) {
@@ -61,10 +63,8 @@ func orPost(method string) string {
 
 func refusalHeaders(w http.ResponseWriter, refusal *call.Refusal) {
 	switch refusal.Reason {
-	case call.Unauthenticated:
-		w.Header().Set("WWW-Authenticate", challenge)
-	case call.InsufficientScope:
-		w.Header().Set("WWW-Authenticate", challenge+`, error="insufficient_scope", scope="call"`)
+	case call.Unauthenticated, call.InsufficientScope:
+		w.Header().Set("WWW-Authenticate", cmp.Or(refusal.Challenge, challenge))
 	case call.MethodNotAllowed:
 		w.Header().Set("Allow", orPost(refusal.Allow))
 	}

@@ -18,6 +18,10 @@ func (f *Front) route(w http.ResponseWriter, r *http.Request, parts []string) {
 		f.health(w, r)
 		return
 	}
+	if len(parts) >= 2 && "/"+parts[0]+"/"+parts[1] == wellKnown {
+		f.serveMetadata(w, r, parts[2:])
+		return
+	}
 	if len(parts) < 2 || parts[0] != "v1" {
 		f.Refuse(w, r, call.Refuse(call.NotFound, ""))
 		return
