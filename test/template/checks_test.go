@@ -190,6 +190,7 @@ func allowed() []string {
 		"RelayRole Allow dynamodb:PutItem on " + attribute("RegistryTable", "Arn") + leading("C"),
 		"RelayRole Allow dynamodb:Query on " + attribute("RegistryTable", "Arn"),
 		`RelayRole Allow dynamodb:Query on {"Fn::Sub":"${StateTable.Arn}/index/run"}`,
+		"RelayRole Allow dynamodb:UpdateItem on " + attribute("StateTable", "Arn") + leading("B"),
 		`RelayRole Allow secretsmanager:GetSecretValue on {"Ref":"SealSecret"}`,
 	}
 	for _, name := range []string{"Audit", "Reconcile", "Relay"} {

@@ -48,6 +48,7 @@ func mutations() []mutation {
 		{"no way to close a run", "            Path: /v1/runs/{run}\n", "            Path: /v1/runs\n", "routes"},
 		{"a sweep that anybody on the bus starts", "          Type: Schedule\n          Properties:\n            Description: Closes the upstream sessions whose time is over.\n            Schedule: rate(5 minutes)\n            RetryPolicy: {MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 240}\n", "          Type: SNS\n          Properties:\n            Topic: arn:aws:sns:us-east-1:123456789012:sweep\n", "invokers"},
 		{"catalogs that reach into registrations", `ForAllValues:StringLike: {"dynamodb:LeadingKeys": ["C#*"]}`, `ForAllValues:StringLike: {"dynamodb:LeadingKeys": ["*"]}`, "statements"},
+		{"counters that reach into sessions", `ForAllValues:StringLike: {"dynamodb:LeadingKeys": ["B#*"]}`, `ForAllValues:StringLike: {"dynamodb:LeadingKeys": ["*"]}`, "statements"},
 		{"a condition that nothing meets is met", "                  \"Null\": {\"dynamodb:LeadingKeys\": \"false\"}\n", "", "statements"},
 		{"tokens for the sweep", "                Condition:\n                  ForAllValues:StringLike: {\"dynamodb:LeadingKeys\": [\"T#*\"]}\n                  \"Null\": {\"dynamodb:LeadingKeys\": \"false\"}\n", "", "statements"},
 		{"every index", `"${StateTable.Arn}/index/run"`, `"${StateTable.Arn}/index/*"`, "statements"},

@@ -31,6 +31,7 @@ type request struct {
 	Item, Key                 map[string]value
 	ExclusiveStartKey         map[string]value
 	ConditionExpression       string
+	UpdateExpression          string
 	ExpressionAttributeNames  map[string]string
 	ExpressionAttributeValues map[string]value
 	Limit                     int

@@ -30,7 +30,7 @@ import (
 func isMissing(err error) bool { return errors.Is(err, secret.ErrNotFound) }
 
 // lossy passes requests on to dynalite and, while armed, cuts the connection
-// instead of giving the answer of a PutItem that has been carried out.
+// instead of giving the answer of a write that has been carried out.
 type lossy struct {
 	url   string
 	armed atomic.Bool
@@ -51,7 +51,7 @@ func newLossy(t *testing.T, upstream string) *lossy {
 			return
 		}
 		defer res.Body.Close()
-		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".PutItem") && l.armed.Load() && l.skip.Add(-1) < 0 && l.armed.CompareAndSwap(true, false) {
+		if writes(r.Header.Get("X-Amz-Target")) && l.armed.Load() && l.skip.Add(-1) < 0 && l.armed.CompareAndSwap(true, false) {
 			_, _ = io.Copy(io.Discard, res.Body)
 			l.lost.Add(1)
 			panic(http.ErrAbortHandler)
@@ -63,6 +63,11 @@ func newLossy(t *testing.T, upstream string) *lossy {
 	t.Cleanup(server.Close)
 	l.url = server.URL
 	return l
+}
+
+// writes reports whether an operation writes an item.
+func writes(target string) bool {
+	return strings.HasSuffix(target, ".PutItem") || strings.HasSuffix(target, ".UpdateItem")
 }
 
 // onDynalite makes the tables and gives a store that reaches them through url.

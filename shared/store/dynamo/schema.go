@@ -48,7 +48,7 @@ const (
 	attrReply   = "reply"
 
 	attrGeneration = "gen"   // of a catalog: which of its tools hold
-	attrCount      = "count" // of a catalog: how many they are
+	attrCount      = "count" // of a catalog: how many they are; of a counter: what it counted
 	attrFormat     = "format"
 	attrList       = "list" // of a descriptor
 	attrDigest     = "digest"

@@ -73,6 +73,20 @@ var errCondition = errors.New("the condition of the write did not hold")
 // markBytes makes two writes of one item with the same mark a matter of 2^96.
 const markBytes = 12
 
+// newMark is a mark that no other write has.
+func newMark() *types.AttributeValueMemberB {
+	mark := make([]byte, markBytes)
+	// crypto/rand.Read never fails since Go 1.24.
+	_, _ = rand.Read(mark)
+	return &types.AttributeValueMemberB{Value: mark}
+}
+
+// has reports whether the write of a mark made the item.
+func (i item) has(mark *types.AttributeValueMemberB) bool {
+	its, ok := i[attrMark].(*types.AttributeValueMemberB)
+	return ok && bytes.Equal(its.Value, mark.Value)
+}
+
 // put writes one item on a condition, or gives errCondition.
 func (s *Store) put(ctx context.Context, table string, i item, c condition) error {
 	_, err := s.place(ctx, table, i, c)
@@ -83,10 +97,8 @@ func (s *Store) put(ctx context.Context, table string, i item, c condition) erro
 // repeats a write whose answer was lost, and then finds its own item there:
 // every write carries a mark, and an item that has it is this write's.
 func (s *Store) place(ctx context.Context, table string, i item, c condition) (item, error) {
-	mark := make([]byte, markBytes)
-	// crypto/rand.Read never fails since Go 1.24.
-	_, _ = rand.Read(mark)
-	i[attrMark] = &types.AttributeValueMemberB{Value: mark}
+	mark := newMark()
+	i[attrMark] = mark
 	_, err := s.c.DynamoDB.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName:                 &table,
 		Item:                      i,
@@ -106,7 +118,7 @@ func (s *Store) place(ctx context.Context, table string, i item, c condition) (i
 	if err != nil {
 		return nil, err
 	}
-	if theirs, ok := stored[attrMark].(*types.AttributeValueMemberB); ok && bytes.Equal(theirs.Value, mark) {
+	if stored.has(mark) {
 		return nil, nil
 	}
 	return stored, errCondition

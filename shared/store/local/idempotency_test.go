@@ -14,6 +14,7 @@ func keyRecord(until time.Time) idempotency.Record {
 // After the crash of a machine nobody else could tell that a call may have run.
 func TestAKeyIsOnTheDiskWhenItsCallBegins(t *testing.T) {
 	s := open(t, t.TempDir())
+	cleaned(t, s)
 	if _, err := s.Save(t.Context(), "S#x", expired(time.Now().Add(time.Hour))); err != nil {
 		t.Fatal(err)
 	}

@@ -118,10 +118,14 @@ func (s *Store) expire(ctx context.Context, c *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.ExecContext(ctx, `DELETE FROM idempotency WHERE key IN (SELECT key FROM idempotency WHERE expires <= ? LIMIT ?)`,
-		now.UnixNano(), expireBatch)
-	if err != nil {
-		return err
+	for _, statement := range []string{
+		`DELETE FROM idempotency WHERE key IN (SELECT key FROM idempotency WHERE expires <= ? LIMIT ?)`,
+		`DELETE FROM turns WHERE key IN (SELECT key FROM turns WHERE expires <= ? LIMIT ?)`,
+		`DELETE FROM counters WHERE key IN (SELECT key FROM counters WHERE expires <= ? LIMIT ?)`,
+	} {
+		if _, err := c.ExecContext(ctx, statement, now.UnixNano(), expireBatch); err != nil {
+			return err
+		}
 	}
 	// Call ids begin with their time, so the oldest are found by the key.
 	_, err = c.ExecContext(ctx, `DELETE FROM audit WHERE rowid IN

@@ -15,6 +15,7 @@ import (
 	"mcprelay/shared/idempotency"
 	"mcprelay/shared/session"
 	"mcprelay/shared/store/local"
+	"mcprelay/shared/turn"
 )
 
 // folderOf is a data folder whose file holds what a script makes of it.
@@ -121,6 +122,24 @@ func TestFileOfVersion2KeepsWhatItHeld(t *testing.T) {
 	}
 }
 
+func TestFileOfVersion3KeepsWhatItHeld(t *testing.T) {
+	s := open(t, folderOf(t, dump(t, "testdata/version-3.sql")))
+	key := idempotency.KeyOf("acme", "user", "ci", "key-1")
+	again := idempotency.Record{Digest: "d", CallID: "two", Until: time.Now(), Expires: time.Now().Add(time.Hour)}
+	if got, mine, err := s.BeginKey(t.Context(), key, again); err != nil || mine || string(got.Reply) != `{"kept":true}` {
+		t.Errorf("a key that was used began %v, %v: %+v", mine, err, got)
+	}
+	if entries, err := s.SessionsOfRun(t.Context(), session.RunKey("acme", "user", "ci", "run-1")); err != nil || len(entries) != 1 {
+		t.Errorf("got sessions %+v and %v, want the one that was kept", entries, err)
+	}
+	if got, err := s.PutTurn(t.Context(), "N#x", turn.Turn{ID: "t", Expires: time.Now()}); err != nil || got.Ver == 0 {
+		t.Errorf("a turn was stored as %+v, %v", got, err)
+	}
+	if added, err := s.Add(t.Context(), "B#x", 1, time.Now().Add(time.Hour)); err != nil || !added {
+		t.Errorf("a call was counted %v, %v", added, err)
+	}
+}
+
 // Its tools have no digests, so nobody could tell what was approved: the next
 // reading counts as the first one.
 func TestCatalogOfVersion2IsReplacedByItsVersion(t *testing.T) {
@@ -162,7 +181,7 @@ func TestProcessesUpgradeOneFileTogether(t *testing.T) {
 
 func TestUpgradeThatFailsChangesNothing(t *testing.T) {
 	// The table that is in the way is made last, after the columns.
-	dir := folderOf(t, version1(t), "CREATE TABLE idempotency (mine TEXT)")
+	dir := folderOf(t, version1(t), "CREATE TABLE counters (mine TEXT)")
 	s, err := local.Open(dir)
 	if err == nil {
 		s.Close()

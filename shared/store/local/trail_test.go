@@ -156,6 +156,7 @@ func TestRecordsAreFoldedAfterAPauseTogether(t *testing.T) {
 
 func TestAFoldIsOnTheDiskBeforeItsPlaceIsUsedAgain(t *testing.T) {
 	s := held(t, t.TempDir())
+	cleaned(t, s)        // which does not wait for the disk, and may come late
 	must(t, write(s, 1)) // a session: what comes next is not durable by itself
 	must(t, s.Final(t.Context(), record("acme")))
 	if s.Full() {
