@@ -1,6 +1,6 @@
 package registry
 
-import "errors"
+import "fmt"
 
 // How far an agent may go on the servers that it may use (access).
 const (
@@ -28,17 +28,14 @@ func (t *Tenant) Agent(subject string) Agent {
 	return Agent{Subject: subject, Access: AccessBuild}
 }
 
-// maxKeyedSubject bounds a subject that documents are named by, in bytes. A
-// sort key of DynamoDB has 1024, its beginning included.
-const maxKeyedSubject = 960
-
-// AgentSubject says what is wrong with the subject of an agent.
+// AgentSubject says what is wrong with the subject of an agent, which names its
+// document.
 func AgentSubject(s string) error {
 	if err := Subject(s); err != nil {
 		return err
 	}
-	if len(s) > maxKeyedSubject {
-		return errors.New("it is longer than 960 bytes")
+	if len(s) > maxKeyed {
+		return fmt.Errorf("it is longer than %d bytes", maxKeyed)
 	}
 	return nil
 }

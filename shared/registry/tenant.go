@@ -1,9 +1,6 @@
 package registry
 
 import (
-	"encoding/json"
-	"errors"
-
 	"mcprelay/shared/call"
 	"mcprelay/shared/policy"
 	"mcprelay/shared/secret"
@@ -100,39 +97,3 @@ func (s *Server) reads(ref string, source secret.Source) bool {
 	}
 	return false
 }
-
-// The kinds of document.
-const (
-	KindServer = "server" // Name is the server's; Body as an element of the file's servers
-	KindRules  = "rules"  // Body as the file's rules
-	KindTenant = "tenant" // Body holds the file's settings, at least {}
-	KindAgent  = "agent"  // Name is the subject; Body as an element of the file's agents
-	KindPolicy = "policy" // Name is the policy's; Body as an element of the file's policies, its source within
-	KindBudget = "budget" // Name is the class; Body as a value of the file's budgets
-	KindIssuer = "issuer" // Name is the issuer; Body as an element of the file's issuers
-)
-
-// Named reports whether kind is one of the kinds of document, and whether its
-// documents have names.
-func Named(kind string) (named, known bool) {
-	switch kind {
-	case KindServer, KindAgent, KindPolicy, KindBudget, KindIssuer:
-		return true, true
-	case KindRules, KindTenant:
-		return false, true
-	}
-	return false, false
-}
-
-// Document is what stores keep: a part of a tenant's registration, in the
-// shape it has in the config file, and its revision. Writes are conditional
-// on Rev; 0 means that the document does not exist yet.
-type Document struct {
-	Kind string
-	Name string // empty for rules and for the tenant
-	Body json.RawMessage
-	Rev  int64
-}
-
-// ErrConflict is the error of a write whose document has another revision.
-var ErrConflict = errors.New("the document was changed by somebody else")

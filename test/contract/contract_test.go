@@ -38,6 +38,7 @@ type store interface {
 	exchange.Sessions
 	auth.Tokens
 	app.Documents
+	app.IssuerTenants
 	closing
 	catalogs
 	idempotency.Store

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,8 @@ func registryChecks() []check {
 	return []check{
 		{"a tenant that registered nothing has no documents", nothing, noDocuments},
 		{"documents are read back byte for byte, by kind and name", nothing, documentsAreReadBack},
+		{"documents of every kind are kept apart, by kind and name", nothing, documentsOfEveryKind},
+		{"the tenants that registered an issuer are found by it", nothing, issuerTenants},
 		{"a document is stored over its revision only", nothing, revisions},
 		{"a new document is not stored over another", nothing, newOverOld},
 		{"a tenant sees its own documents only", nothing, tenantDocuments},
@@ -77,6 +80,44 @@ func documentsAreReadBack(t *testing.T, _ peer, s store) {
 	wantDocuments(t, documents(t, s, tenant), rules, docs, files, settings)
 }
 
+func documentsOfEveryKind(t *testing.T, _ peer, s store) {
+	tenant := newTenant()
+	var want []registry.Document
+	for _, d := range []struct{ kind, name string }{
+		{registry.KindAgent, "Zoë #1|x"}, {registry.KindAgent, "ci"}, {registry.KindAgent, strings.Repeat("é", 256)},
+		{registry.KindBudget, "data.read"}, {registry.KindIssuer, "https://login.example.com/"}, {registry.KindPolicy, "ci"},
+		{registry.KindRules, ""}, {registry.KindServer, "ci"}, {registry.KindTenant, ""},
+	} {
+		want = append(want, put(t, s, tenant, document(d.kind, d.name, fmt.Sprintf(`{"of":%q}`, d.kind))))
+	}
+	wantDocuments(t, documents(t, s, tenant), want...)
+	policy := want[5]
+	policy.Body = json.RawMessage(`{"of":"policy","source":"package x\n"}`)
+	want[5] = put(t, s, tenant, policy)
+	wantDocuments(t, documents(t, s, tenant), want...)
+}
+
+func issuerTenants(t *testing.T, p peer, s store) {
+	ours, theirs := newTenant(), newTenant()
+	issuer := "https://login.example.com/" + newTenant()
+	find := func(issuer string, want ...string) {
+		t.Helper()
+		got, err := p.open(t).IssuerTenants(t.Context(), issuer)
+		must(t, err)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("tenants of %s (-want +got):\n%s", issuer, diff)
+		}
+	}
+	find(issuer)
+	put(t, s, theirs, put(t, s, theirs, document(registry.KindIssuer, issuer, `{}`)))
+	put(t, s, ours, document(registry.KindIssuer, issuer, `{}`))
+	put(t, s, ours, document(registry.KindAgent, issuer+"/", `{}`))
+	find(issuer, slices.Sorted(slices.Values([]string{ours, theirs}))...)
+	for _, other := range []string{issuer + "/", issuer[:len(issuer)-1], strings.ToUpper(issuer), "", strings.Repeat(issuer, 40)} {
+		find(other)
+	}
+}
+
 func revisions(t *testing.T, _ peer, s store) {
 	tenant := newTenant()
 	first := put(t, s, tenant, document(registry.KindRules, "", `[1]`))
@@ -124,7 +165,15 @@ func tenantDocuments(t *testing.T, _ peer, s store) {
 func badDocuments(t *testing.T, _ peer, s store) {
 	tenant := newTenant()
 	for name, d := range map[string]registry.Document{
-		"unknown kind":     document("budget", "", `{}`),
+		"unknown kind":     document("grant", "x", `{}`),
+		"unknown capitals": document("AGENT", "x", `{}`),
+		"agent, no name":   document(registry.KindAgent, "", `{}`),
+		"policy, no name":  document(registry.KindPolicy, "", `{}`),
+		"tenant with name": document(registry.KindTenant, "x", `{}`),
+		"a long name":      document(registry.KindAgent, strings.Repeat("x", 961), `{}`),
+		"a broken name":    document(registry.KindAgent, "a\xff", `{}`),
+		"a line in a name": document(registry.KindIssuer, "a\nb", `{}`),
+		"broken text":      document(registry.KindBudget, "x", "{\"a\":\"\xff\"}"),
 		"no kind":          document("", "", `{}`),
 		"server, no name":  document(registry.KindServer, "", `{}`),
 		"rules with name":  document(registry.KindRules, "x", `[]`),
@@ -189,7 +238,7 @@ func tokenIsReadBack(t *testing.T, _ peer, s store) {
 	if diff := cmp.Diff(r, got); diff != "" {
 		t.Errorf("token (-want +got):\n%s", diff)
 	}
-	if !got.Check(text, now()) {
+	if !got.Check(text, now(), nil) {
 		t.Error("the token does not pass against what was kept of it")
 	}
 }
@@ -208,7 +257,7 @@ func revocation(t *testing.T, p peer, s store) {
 	must(t, s.PutToken(t.Context(), r))
 	got, err := p.open(t).Token(t.Context(), r.KeyID)
 	must(t, err)
-	if got.Check(text, now().Add(time.Second)) {
+	if got.Check(text, now().Add(time.Second), nil) {
 		t.Error("a revoked token passes")
 	}
 }
@@ -221,7 +270,7 @@ func tokenOfSameKey(t *testing.T, p peer, s store) {
 	wantErr(t, s.PutToken(t.Context(), other), p.exists)
 	got, err := s.Token(t.Context(), r.KeyID)
 	must(t, err)
-	if !got.Check(text, now()) {
+	if !got.Check(text, now(), nil) {
 		t.Error("the first token no longer passes")
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -16,13 +15,9 @@ import (
 	"mcprelay/shared/token"
 )
 
-// The sort keys of the registry table.
-const (
-	sortServer = "SERVER#" // and its name
-	sortRules  = "RULES"
-	sortTenant = "TENANT"
-	sortToken  = "TOKEN"
-)
+// sortToken is the sort key of a token. That of a document is its kind in
+// capitals and, where it has one, its name.
+const sortToken = "TOKEN"
 
 // Documents gives a tenant's registration, by kind and name; nothing for a
 // tenant that registered nothing.
@@ -42,29 +37,19 @@ func (s *Store) Documents(ctx context.Context, tenant string) ([]registry.Docume
 	}
 	var documents []registry.Document
 	for _, stored := range items {
-		if d, ok := documentOf(stored); ok {
-			documents = append(documents, d)
-		}
+		documents = append(documents, documentOf(stored))
 	}
 	return documents, nil
 }
 
-// documentOf reads an item. Kinds that this version does not know are left out:
-// a newer relay wrote them.
-func documentOf(i item) (registry.Document, bool) {
-	d := registry.Document{Body: json.RawMessage(i.getText(attrBody)), Rev: i.getNumber(attrRev)}
-	server, isServer := strings.CutPrefix(i.getText(attrSK), sortServer)
-	switch {
-	case isServer:
-		d.Kind, d.Name = registry.KindServer, server
-	case i.getText(attrSK) == sortRules:
-		d.Kind = registry.KindRules
-	case i.getText(attrSK) == sortTenant:
-		d.Kind = registry.KindTenant
-	default:
-		return d, false
+// documentOf reads an item, of kinds that this version does not know too: what
+// a newer relay wrote may restrict the rest, so it is for the reader to refuse.
+func documentOf(i item) registry.Document {
+	kind, of, _ := strings.Cut(i.getText(attrSK), "#")
+	return registry.Document{
+		Kind: strings.ToLower(kind), Name: of,
+		Body: json.RawMessage(i.getText(attrBody)), Rev: i.getNumber(attrRev),
 	}
-	return d, true
 }
 
 // PutDocument stores a document over its revision, 0 for a new one, and gives
@@ -73,6 +58,11 @@ func (s *Store) PutDocument(ctx context.Context, tenant string, d registry.Docum
 	sort, err := sortOf(tenant, d)
 	if err != nil {
 		return 0, fmt.Errorf("document %s: %w", d.Kind, err)
+	}
+	if d.Kind == registry.KindIssuer {
+		if err := s.indexIssuer(ctx, tenant, d.Name); err != nil {
+			return 0, fmt.Errorf("document %s: %w", d.Kind, err)
+		}
 	}
 	next := d.Rev + 1
 	i := item{}
@@ -96,27 +86,17 @@ func (s *Store) PutDocument(ctx context.Context, tenant string, d registry.Docum
 
 // sortOf is the sort key of a document, or why it cannot be kept as it is.
 func sortOf(tenant string, d registry.Document) (string, error) {
-	named := d.Kind == registry.KindServer
-	switch {
-	case tenant == "":
+	if tenant == "" {
 		return "", errors.New("it has no tenant")
-	case named != (d.Name != ""):
-		return "", errors.New("a server has a name, nothing else does")
-	case !json.Valid(d.Body) || !utf8.Valid(d.Body):
-		return "", errors.New("its body is not JSON")
 	}
-	if err := within(d.Body); err != nil {
+	if err := d.Check(); err != nil {
 		return "", err
 	}
-	switch d.Kind {
-	case registry.KindServer:
-		return sortServer + d.Name, nil
-	case registry.KindRules:
-		return sortRules, nil
-	case registry.KindTenant:
-		return sortTenant, nil
+	sort := strings.ToUpper(d.Kind)
+	if d.Name != "" {
+		sort = partition(sort, d.Name)
 	}
-	return "", errors.New("there is no such kind")
+	return sort, within(d.Body)
 }
 
 // Token gives what is kept of a token, expired and revoked ones as well, or

@@ -59,18 +59,31 @@ func (s *Store) PutDocument(ctx context.Context, tenant string, d registry.Docum
 
 // check refuses what could not be read back as it is.
 func check(tenant string, d registry.Document) error {
-	named := d.Kind == registry.KindServer
-	switch {
-	case tenant == "":
+	if tenant == "" {
 		return errors.New("it has no tenant")
-	case !named && d.Kind != registry.KindRules && d.Kind != registry.KindTenant:
-		return errors.New("there is no such kind")
-	case named != (d.Name != ""):
-		return errors.New("a server has a name, nothing else does")
-	case !json.Valid(d.Body):
-		return errors.New("its body is not JSON")
+	}
+	if err := d.Check(); err != nil {
+		return err
 	}
 	return within(d.Body)
+}
+
+// IssuerTenants lists the tenants that registered an issuer, by name.
+func (s *Store) IssuerTenants(ctx context.Context, issuer string) (tenants []string, err error) {
+	rows, err := s.reads.QueryContext(ctx,
+		`SELECT tenant FROM registry WHERE kind = ? AND name = ? ORDER BY tenant`, registry.KindIssuer, issuer)
+	if err != nil {
+		return nil, fmt.Errorf("issuer: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var tenant string
+		if err := rows.Scan(&tenant); err != nil {
+			return nil, fmt.Errorf("issuer: %w", err)
+		}
+		tenants = append(tenants, tenant)
+	}
+	return tenants, rows.Err()
 }
 
 // Token gives what is kept of a token, expired and revoked ones as well, or
