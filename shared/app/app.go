@@ -14,6 +14,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ import (
 	"mcprelay/shared/seal"
 	"mcprelay/shared/secret"
 	"mcprelay/shared/stdio"
+	"mcprelay/shared/token"
 )
 
 // Name is the relay's name in serverInfo and clientInfo.
@@ -66,8 +68,16 @@ type Options struct {
 	// OwnHosts are names of the relay itself, refused as endpoints.
 	OwnHosts []string
 	// SealKeys seal what servers ask of agents: the first one seals, all open. See
-	// [seal.New]. Without any, no server may ask.
+	// [seal.New]. Without any, no server may ask. Service tokens are hashed with
+	// keys derived from them, see [token.NewPeppers].
 	SealKeys [][]byte
+	// Issuers finds the issuers whose JWTs callers may show; nil: none.
+	Issuers Issuers
+	// PublicURL is what clients know the relay by; empty: only on loopback can
+	// they be told where tokens come from.
+	PublicURL string
+	// AuthorizationServers are the issuers that clients are told of (RFC 9728).
+	AuthorizationServers []string
 }
 
 // Hosts reads names as RELAY_OWN_HOSTS lists them: between commas or blanks.
@@ -96,8 +106,19 @@ func New(o Options) (*App, error) {
 	}
 	lines := audit.NewLog(o.Log, o.LogPause)
 	log := slog.New(slog.NewJSONHandler(lines, nil))
+	base, host, err := publicURL(o.PublicURL)
+	if err != nil {
+		return nil, fmt.Errorf("app: %w", err)
+	}
+	if host != "" {
+		o.OwnHosts = append(slices.Clone(o.OwnHosts), host)
+	}
 	guard := egress.New(egress.Config{Loopback: o.Loopback, OwnHosts: o.OwnHosts, Now: o.Now})
 	sealer, err := newSealer(o.SealKeys)
+	if err != nil {
+		return nil, fmt.Errorf("app: %w", err)
+	}
+	authenticator, err := newAuthenticator(o, guard)
 	if err != nil {
 		return nil, fmt.Errorf("app: %w", err)
 	}
@@ -127,7 +148,6 @@ func New(o Options) (*App, error) {
 		Log:       log,
 		Now:       o.Now,
 	})
-	authenticator := auth.New(auth.Options{Tokens: o.Store, Callers: o.Callers, Now: o.Now})
 	a.front = front.New(front.Options{
 		Relay:        a.relay,
 		Authenticate: authenticator.Authenticate,
@@ -136,8 +156,22 @@ func New(o Options) (*App, error) {
 		Now:          o.Now,
 		NewID:        NewID,
 		LocalHosts:   o.LocalHosts,
+
+		PublicURL:            base,
+		AuthorizationServers: o.AuthorizationServers,
 	})
 	return a, nil
+}
+
+func newAuthenticator(o Options, guard *egress.Guard) (*auth.Authenticator, error) {
+	peppers, err := token.NewPeppers(o.SealKeys...)
+	if err != nil {
+		return nil, err
+	}
+	return auth.New(auth.Options{
+		Tokens: o.Store, Callers: o.Callers, Peppers: peppers, Now: o.Now,
+		Issuers: o.Issuers, Fetch: fetch(guard, auth.MaxKeys),
+	}), nil
 }
 
 // newSealer gives nil where there is no key.

@@ -21,7 +21,8 @@ type IssuerTenants interface {
 }
 
 // StoredIssuers finds issuers by the store's index of them, then by what the
-// tenants say now: the index may name one that trusts it no longer.
+// tenants say now: the index may name one that trusts it no longer. A tenant
+// whose registration cannot be read takes nobody else's callers with it.
 func StoredIssuers(store IssuerTenants, tenants *StoredRegistry) Issuers {
 	return func(ctx context.Context, issuer string) ([]auth.Issuer, error) {
 		ids, err := store.IssuerTenants(ctx, issuer)
@@ -29,12 +30,17 @@ func StoredIssuers(store IssuerTenants, tenants *StoredRegistry) Issuers {
 			return nil, err
 		}
 		var found []auth.Issuer
+		var failed error
 		for _, id := range ids {
 			tenant, err := tenants.Tenant(ctx, id)
 			if err != nil {
-				return nil, err
+				failed = err
+				continue
 			}
 			found = append(found, issuersOf(tenant, issuer)...)
+		}
+		if len(found) == 0 {
+			return nil, failed
 		}
 		return found, nil
 	}

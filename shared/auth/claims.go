@@ -103,6 +103,19 @@ func (t jws) audience() (string, bool) {
 	return textOf(list[0])
 }
 
+// covers reports whether a token for an audience is for this relay: the
+// registered one, or, where that is the relay's own URL, an MCP endpoint below
+// it, which is what an issuer that follows RFC 8707 puts there.
+func (i Issuer) covers(audience string) bool {
+	below, ok := strings.CutPrefix(audience, i.Audience)
+	if !ok || below == "" {
+		return ok
+	}
+	server, ok := strings.CutPrefix(below, "/v1/servers/")
+	name, ok2 := strings.CutSuffix(server, "/mcp")
+	return below == "/v1/mcp" || ok && ok2 && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}
+
 // subject is what a claim calls the caller: up to 256 bytes without control
 // characters or blanks at either end.
 func (t jws) subject(claim string) (string, bool) {

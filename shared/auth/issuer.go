@@ -20,7 +20,7 @@ type Issuer struct {
 	Issuer       string       // compared with iss byte by byte
 	JWKSURI      endpoint.URL // where its keys are; zero where Keys is given
 	Keys         json.RawMessage
-	Audience     string            // compared with aud byte by byte
+	Audience     string            // compared with aud byte by byte; the relay's own URL stands for the MCP endpoints below it too
 	Kind         call.Kind         // of its callers
 	SubjectClaim string            // the claim that names the caller; empty: sub
 	Subjects     map[string]string // nil: callers are named as the claim does; else the unmapped are refused
@@ -140,7 +140,7 @@ func (a *Authenticator) issuer(ctx context.Context, t jws) (trusted, *call.Refus
 	}
 	var found []trusted
 	for _, one := range list {
-		if one.Issuer.Issuer == name && one.Audience == audience {
+		if one.Issuer.Issuer == name && one.covers(audience) {
 			found = append(found, one)
 		}
 	}
