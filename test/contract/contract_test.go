@@ -20,6 +20,7 @@ import (
 	"mcprelay/shared/app"
 	"mcprelay/shared/audit"
 	"mcprelay/shared/auth"
+	"mcprelay/shared/budget"
 	"mcprelay/shared/catalog"
 	"mcprelay/shared/exchange"
 	"mcprelay/shared/idempotency"
@@ -28,6 +29,7 @@ import (
 	"mcprelay/shared/secret"
 	"mcprelay/shared/session"
 	"mcprelay/shared/token"
+	"mcprelay/shared/turn"
 	"mcprelay/test/peers"
 )
 
@@ -42,6 +44,8 @@ type store interface {
 	closing
 	catalogs
 	idempotency.Store
+	turn.Store
+	budget.Counters
 	operator
 	administrator
 }
@@ -111,7 +115,7 @@ type check struct {
 
 func checks() []check {
 	var all []check
-	for _, group := range [][]check{recordChecks(), queryChecks(), sessionChecks(), closingChecks(), registryChecks(), catalogChecks(), idempotencyChecks(), secretChecks(), failureChecks()} {
+	for _, group := range [][]check{recordChecks(), queryChecks(), sessionChecks(), closingChecks(), registryChecks(), catalogChecks(), idempotencyChecks(), turnChecks(), counterChecks(), secretChecks(), failureChecks()} {
 		all = append(all, group...)
 	}
 	return all

@@ -50,6 +50,13 @@ func methods(s store) map[string]func(context.Context) error {
 		"Catalog":  func(ctx context.Context) error { _, err := s.Catalog(ctx, r.Tenant, "docs"); return err },
 		"BeginKey": func(ctx context.Context) error { _, _, err := s.BeginKey(ctx, freshKey(), begun()); return err },
 		"EndKey":   func(ctx context.Context) error { return s.EndKey(ctx, freshKey(), doneWith(begun(), "x")) },
+		"Turn":     func(ctx context.Context) error { _, err := s.Turn(ctx, freshTurn().Key()); return err },
+		"PutTurn": func(ctx context.Context) error {
+			_, err := s.PutTurn(ctx, freshTurn().Key(), freshTurn())
+			return err
+		},
+		"Add": func(ctx context.Context) error { _, err := s.Add(ctx, freshCounter(), 1, soon()); return err },
+		"Sub": func(ctx context.Context) error { return s.Sub(ctx, freshCounter()) },
 		"PutCatalog": func(ctx context.Context) error {
 			_, err := s.PutCatalog(ctx, r.Tenant, "docs", catalog.Catalog{Tools: tools(2, "x")})
 			return err
@@ -77,6 +84,7 @@ func writes(s store) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"Intent": all["Intent"], "Final": all["Final"], "Save": all["Save"], "PutDocument": all["PutDocument"],
 		"PutCatalog": all["PutCatalog"], "BeginKey": all["BeginKey"], "EndKey": all["EndKey"],
+		"PutTurn": all["PutTurn"], "Add": all["Add"], "Sub": all["Sub"],
 	}
 }
 
