@@ -20,6 +20,7 @@ import (
 var equalTenants = cmp.Options{
 	equalURLs, equalPrefixes,
 	cmp.Transformer("table", func(r policy.Rules) []policy.Rule { return r.Table() }),
+	cmp.Comparer(func(a, b *policy.Engine) bool { return (a == nil) == (b == nil) }),
 }
 
 func documents(t testing.TB, c *config.Config) []registry.Document {
@@ -32,11 +33,11 @@ func documents(t testing.TB, c *config.Config) []registry.Document {
 }
 
 func TestDocumentsOfAFile(t *testing.T) {
-	whole, err := os.ReadFile("testdata/relay.json")
+	c, err := config.Load("testdata/relay.json", config.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs := documents(t, read(t, string(whole), config.Options{}))
+	docs := documents(t, c)
 	var got []string
 	for _, d := range docs {
 		if !json.Valid(d.Body) || d.Rev != 0 {
@@ -44,12 +45,29 @@ func TestDocumentsOfAFile(t *testing.T) {
 		}
 		got = append(got, d.Kind+" "+d.Name)
 	}
-	if diff := cmp.Diff([]string{"tenant ", "rules ", "server docs", "server wiki"}, got); diff != "" {
+	names := []string{"tenant ", "rules ", "server docs", "server wiki", "agent ci", "agent Zoë #1", "policy reads-only", "policy later",
+		"budget data.search", "budget data.read", "issuer https://login.example.com", "issuer https://ci.example.com/"}
+	if diff := cmp.Diff(names, got); diff != "" {
 		t.Errorf("documents (-want +got):\n%s", diff)
 	}
-	want := `{"audit_intent":"all","audit_final":"after","audit_arguments":"digest","explain_refusals":false,"max_servers":3}`
+	want := `{"audit_intent":"all","audit_final":"after","audit_arguments":"digest","explain_refusals":false,"max_servers":3,"on_policy_error":"allow","require_turn":"writes"}`
 	if string(docs[0].Body) != want {
 		t.Errorf("settings %s, want %s", docs[0].Body, want)
+	}
+	source, err := os.ReadFile("testdata/policies/reads-only.rego")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept struct{ Name, Source, Mode, File string }
+	if err := json.Unmarshal(docs[6].Body, &kept); err != nil || kept.Source != string(source) || kept.Mode != "audit" || kept.File != "" {
+		t.Errorf("the policy of a file is kept as %s, %v", docs[6].Body, err)
+	}
+	tenant, err := config.Build("acme", docs, config.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(c.Tenant, tenant, equalTenants); diff != "" {
+		t.Errorf("tenant (-file +documents):\n%s", diff)
 	}
 }
 
@@ -94,6 +112,7 @@ func randomFile(r *rand.Rand) object {
 	if r.IntN(2) == 0 {
 		f["audit_arguments"], f["audit_final"], f["max_servers"] = "none", "after", 1+r.IntN(64)
 	}
+	randomCallers(r, f)
 	var rules []any
 	for i := range r.IntN(4) {
 		rules = append(rules, object{"action": fmt.Sprintf("mcp.s%d.*", i), "decision": "allow"}, object{"action": "secret.use.shared", "decision": "ask", "to": []any{"mcp.s1.*"}})
@@ -102,6 +121,23 @@ func randomFile(r *rand.Rand) object {
 		f["rules"] = rules
 	}
 	return f
+}
+
+// randomCallers adds what narrows callers and their calls.
+func randomCallers(r *rand.Rand, f object) {
+	if r.IntN(2) == 0 {
+		f["agents"] = []any{object{"subject": "ci", "servers": []any{"s1", "s0"}, "access": "read"}, object{"subject": "Zoë #1"}}
+		f["require_turn"] = "writes"
+	}
+	if r.IntN(2) == 0 {
+		f["budgets"] = object{"data.get": object{"per_minute": 1 + r.IntN(100), "on_error": "allow"}, "x": object{"per_day": 1}}
+	}
+	if r.IntN(2) == 0 {
+		f["issuers"] = []any{issuer("issuer", "https://z.example.com"), issuer("subjects", object{}, "scopes", []any{"call", "admin:read"}), issuer("issuer", "https://k.example.com", "jwks_uri", nil, "keys", keySet(ed()))}
+	}
+	if r.IntN(8) == 0 {
+		f["policies"] = []any{object{"name": "b", "source": denies, "enabled": r.IntN(2) == 0}, object{"name": "a", "source": denies, "mode": "audit"}}
+	}
 }
 
 func randomEntry(r *rand.Rand, name string) object {
@@ -128,6 +164,7 @@ func randomEntry(r *rand.Rand, name string) object {
 		c["bindings"] = object{"get": "put", "put": "get", "a b": "a_b"}
 		c["policy_metadata"] = object{"get": object{"read_only": true, "n": raw("9007199254740993")}}
 		c["budget_classes"] = object{"get": "data.get"}
+		c["limits"], c["require_turn"] = object{"put": object{"per_minute": 1 + r.IntN(9)}}, "none"
 	}
 	for _, limit := range registry.ServerLimits() {
 		if r.IntN(4) == 0 {
@@ -213,8 +250,15 @@ func TestProblemsOfDocumentsNameThem(t *testing.T) {
 		{"rules of another kind", "acme", []registry.Document{doc("rules", "", object{})}, "rules document: it must be a list"},
 		{"settings", "acme", []registry.Document{doc("tenant", "", object{"audit_intent": "none"})}, "tenant document: audit_intent: it is not one of writes, all"},
 		{"unknown setting", "acme", []registry.Document{doc("tenant", "", object{"servers": []any{}})}, "tenant document: servers: it is not a known field"},
-		{"later setting", "acme", []registry.Document{doc("tenant", "", object{"on_policy_error": "allow"})}, "tenant document: on_policy_error: it is not supported by this version"},
-		{"unknown kind", "acme", []registry.Document{doc("policy", "reads-only", object{})}, "policy document reads-only: documents of this kind are not supported by this version"},
+		{"a setting of a policy", "acme", []registry.Document{doc("tenant", "", object{"on_policy_error": "audit"})}, "tenant document: on_policy_error: it is not one of refuse, allow"},
+		{"unknown kind", "acme", []registry.Document{doc("grant", "reads-only", object{})}, "grant document reads-only: documents of this kind are not supported by this version"},
+		{"a policy's file", "acme", []registry.Document{doc("policy", "p", object{"name": "p", "file": "p.rego"})}, "policy document p: file: there is no folder to look for it in: only a config file names files, everything else has the source itself"},
+		{"a policy that does not compile", "acme", []registry.Document{doc("policy", "p", object{"name": "p", "source": "package mcprelay.policy\n\ndeny contains m if {\n  m := x\n}"})}, "policy document p: source: line 4, column 3: var x is unsafe"},
+		{"another policy's", "acme", []registry.Document{doc("policy", "p", object{"name": "q", "source": denies})}, `policy document p: name: the document is that of policy "p"`},
+		{"another agent's", "acme", []registry.Document{doc("agent", "ci", object{"subject": "dev"})}, `agent document ci: subject: the document is that of agent "ci"`},
+		{"another issuer's", "acme", []registry.Document{doc("issuer", "https://a.example.com", issuer("issuer", "https://b.example.com"))}, `issuer document https://a.example.com: issuer: the document is that of issuer "https://a.example.com"`},
+		{"a budget without a class", "acme", []registry.Document{doc("budget", "", object{"per_minute": 1})}, "budget document: documents of this kind are not supported by this version"},
+		{"a budget of no class", "acme", []registry.Document{doc("budget", "a b", object{"per_minute": 1})}, "budget document a b: the name of a budget class: its byte 2 is not one of a-z A-Z 0-9 ._-"},
 		{"named rules", "acme", []registry.Document{doc("rules", "x", []any{})}, "rules document x: documents of this kind are not supported by this version"},
 		{"a process", "acme", []registry.Document{doc("server", "docs", child("docs"))}, "server document docs: config.command: a deployed relay cannot run processes: a server with a command is for a local relay only"},
 		{"bad tenant", "a#b", nil, "tenant: its byte 2 is not one of a-z A-Z 0-9 ._-"},
@@ -256,6 +300,11 @@ func FuzzParse(f *testing.F) {
 		`{"tenant":"a","servers":[{"name":"a","config":{"endpoint":"https://a.b/","effects":{"t":"read"},"bindings":{"t":"u"},"policy_metadata":{"t":{"read_only":true}}}}]}`,
 		`{"tenant":"a","servers":[{"name":"a","config":{"endpoint":"https://a.b/","tls":{"ca_ref":"c","client_cert_ref":"d","client_key_ref":"e"},"ipv6":true},"secrets":{"c":"c","d":"d","e":"e"}}]}`,
 		`{"tenant":"a","servers":[{"name":"a","config":{"command":"x","args":["-y",""],"env":{"T":"k"},"auth":{"type":"environment"}},"secrets":{"k":"K"}}],"max_servers":64}`,
+		`{"tenant":"a","agents":[{"subject":"c","servers":["a"],"access":"read"}],"require_turn":"all","on_policy_error":"allow"}`,
+		`{"tenant":"a","budgets":{"c":{"per_minute":1,"per_hour":2,"per_day":3,"on_error":"allow"}}}`,
+		`{"tenant":"a","policies":[{"name":"p","source":"package mcprelay.policy\ndeny contains \"x\" if true","enabled":false,"mode":"audit"}]}`,
+		`{"tenant":"a","issuers":[{"issuer":"https://a.b","jwks_uri":"https://a.b/k","audience":"r","kind":"user","subjects":{"a":"b"}}]}`,
+		`{"tenant":"a","issuers":[{"issuer":"https://a.b","keys":{"keys":[{"kty":"OKP","crv":"Ed25519","x":"AA"}]},"audience":"r","kind":"user","max_lifetime_s":1}]}`,
 		`{"tenant":"a","rules":[{"action":"secret.use.x","decision":"allow","to":["mcp.docs.*"]}],"audit_final":"after"}`,
 	} {
 		f.Add(seed)

@@ -54,6 +54,25 @@ func file(servers []any, changes ...any) object {
 // one is a file with one server.
 func one(e object) object { return file([]any{e}) }
 
+// denies is a policy that can be used.
+const denies = "package mcprelay.policy\n\ndeny contains \"no\" if input.relay.effect != \"read\"\n"
+
+// issuer is a usable issuer.
+func issuer(changes ...any) object {
+	i := object{"issuer": "https://login.example.com", "jwks_uri": "https://login.example.com/keys", "audience": "https://relay.example.com/v1/mcp", "kind": "user"}
+	set(i, changes)
+	return i
+}
+
+// ed is the public key of RFC 8037 appendix A.2.
+func ed(changes ...any) object {
+	k := object{"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}
+	set(k, changes)
+	return k
+}
+
+func keySet(keys ...any) object { return object{"keys": append([]any{}, keys...)} }
+
 func text(t testing.TB, v any) []byte {
 	t.Helper()
 	if s, ok := v.(string); ok {

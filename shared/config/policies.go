@@ -133,20 +133,18 @@ func compile(policies []registry.Policy, enabled bool, places map[string]node) *
 
 // broken reports why policies cannot be used.
 func broken(sources []policy.Source, err error, places map[string]node) {
-	var where *policy.CompileError
-	if !errors.As(err, &where) {
-		places[sources[0].Name].check(err)
-		return
+	at, message, where := places[sources[0].Name], err.Error(), (*policy.CompileError)(nil)
+	if errors.As(err, &where) {
+		at, message = places[where.Policy], where.Message
 	}
-	at, message := places[where.Policy], where.Message
-	if argument(strings.Join(strings.Fields(message), " ")) != nil {
+	message = strings.Join(strings.Fields(message), " ")
+	if holdsValue(message) {
 		message = "it is not usable Rego; the compiler's message is left out, since it may repeat a secret"
 	}
-	if where.Line == 0 {
-		at.fail("%s", message)
-		return
+	if where != nil && where.Line > 0 {
+		message = fmt.Sprintf("line %d, column %d: %s", where.Line, where.Column, message)
 	}
-	at.fail("line %d, column %d: %s", where.Line, where.Column, message)
+	at.fail("%s", message)
 }
 
 // policyItem is a policy as a store keeps it: with its source, wherever a file

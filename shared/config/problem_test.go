@@ -22,8 +22,6 @@ func tools(changes ...any) object {
 	return e
 }
 
-const later = ": it is not supported by this version"
-
 func TestEachProblemNamesItsFieldAndReason(t *testing.T) {
 	headers := func(h ...any) object {
 		return with(entry("docs", "auth", object{"type": "headers", "headers": append([]any{}, h...)}), "secrets", object{"key": "KEY", "two": "TWO"})
@@ -58,8 +56,7 @@ func TestEachProblemNamesItsFieldAndReason(t *testing.T) {
 		{"unknown field in another case", file([]any{}, "Rules", []any{}), []string{"Rules: it is not a known field"}},
 		{"odd field", file([]any{}, "a.b", 1), []string{"[name 0]: it is not a known field"}},
 		{"servers of another kind", `{"tenant":"a","servers":{}}`, []string{"servers: it must be a list"}},
-		{"later fields", file([]any{}, "policies", []any{}, "agents", nil, "budgets", object{}, "issuers", []any{}, "require_turn", "all", "on_policy_error", "allow"),
-			[]string{"budgets" + later, "issuers" + later, "on_policy_error" + later, "policies" + later, "require_turn" + later}},
+		{"settings of turns and policies", file([]any{}, "require_turn", "reads", "on_policy_error", true), []string{"on_policy_error: it must be a string", "require_turn: it is not one of none, writes, all"}},
 		{"settings", file([]any{}, "audit_intent", "none", "audit_final", 1, "audit_arguments", "full", "explain_refusals", "yes"),
 			[]string{"audit_intent: it is not one of writes, all", "audit_final: it must be a string", "audit_arguments: it is not one of preview, digest, none", "explain_refusals: it must be true or false"}},
 
@@ -83,7 +80,7 @@ func TestEachProblemNamesItsFieldAndReason(t *testing.T) {
 		{"description", one(entry("docs", "source_description", "a\u0007b")), []string{"servers[0].config.source_description: it holds a control character"}},
 		{"long description", one(entry("docs", "source_description", strings.Repeat("a", 1025))), []string{"servers[0].config.source_description: it is longer than 1024 bytes"}},
 		{"unexpected_tools", one(entry("docs", "unexpected_tools", "allow")), []string{"servers[0].config.unexpected_tools: it is not one of fail, hide"}},
-		{"fields of later versions", one(entry("docs", "require_turn", "all")), []string{"servers[0].config.require_turn" + later}},
+		{"turns", one(entry("docs", "require_turn", "")), []string{"servers[0].config.require_turn: it is not one of none, writes, all"}},
 		{"pins and questions", one(entry("docs", "pin", "Block", "elicitation", true)),
 			[]string{"servers[0].config.pin: it is not one of block, warn, off", "servers[0].config.elicitation: it must be a string"}},
 		{"pins and questions of another kind", one(entry("docs", "pin", []any{"block"}, "elicitation", "")),

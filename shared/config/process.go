@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"regexp"
+	"slices"
 
 	"mcprelay/shared/registry"
 	"mcprelay/shared/secret"
@@ -52,12 +53,15 @@ var (
 // argument checks an argument of a child process, which everybody on the
 // machine can read.
 func argument(s string) error {
-	for _, part := range within.Split(pinned.ReplaceAllString(s, ""), -1) {
-		if value(part) {
-			return errors.New("it looks like a secret itself; secrets go into env, by reference")
-		}
+	if holdsValue(s) {
+		return errors.New("it looks like a secret itself; secrets go into env, by reference")
 	}
 	return registry.Argument(s)
+}
+
+// holdsValue reports whether a part of s looks like a secret.
+func holdsValue(s string) bool {
+	return slices.ContainsFunc(within.Split(pinned.ReplaceAllString(s, ""), -1), value)
 }
 
 // readVariables reads env: the variables of a child process and the references

@@ -57,6 +57,8 @@ func TestTheWholeShape(t *testing.T) {
 		UnexpectedTools:  "fail",
 		Pin:              "warn",
 		Elicitation:      "pass",
+		RequireTurn:      "all",
+		ToolLimits:       map[string]registry.ToolLimit{"search": {ArgumentsBytes: 4096, PerMinute: 30}, "read_document": {PerMinute: 5}},
 	}
 	if diff := cmp.Diff(want, c.Tenant.Servers["docs"], equalURLs); diff != "" {
 		t.Errorf("docs (-want +got):\n%s", diff)
@@ -76,7 +78,7 @@ func TestTheWholeShape(t *testing.T) {
 	if source := wiki.Secrets["wiki-key"]; source != (secret.Source{Env: "WIKI_KEY", Secret: "acme/wiki"}) || wiki.UnexpectedTools != "hide" || wiki.Pin != "off" {
 		t.Errorf("wiki: %+v, %s, %s", source, wiki.UnexpectedTools, wiki.Pin)
 	}
-	wantSettings := registry.Settings{AuditIntent: "all", AuditFinal: "after", AuditArguments: "digest", ExplainRefusals: false, MaxServers: 3}
+	wantSettings := registry.Settings{AuditIntent: "all", AuditFinal: "after", AuditArguments: "digest", ExplainRefusals: false, MaxServers: 3, OnPolicyError: "allow", RequireTurn: "writes"}
 	if diff := cmp.Diff(wantSettings, c.Tenant.Settings); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}

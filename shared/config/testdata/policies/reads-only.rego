@@ -1,0 +1,3 @@
+package mcprelay.policy
+
+deny contains "only reads are allowed here" if input.relay.effect != "read"
