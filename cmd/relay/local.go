@@ -42,6 +42,7 @@ type localOptions struct {
 	localHosts bool     // refuse hosts that are not loopback names
 	ownHosts   []string // of the listener
 	callers    bool     // somebody will present a credential
+	publicURL  string   // what clients know the relay by
 }
 
 // openLocal opens the store and wires the relay over it.
@@ -65,7 +66,9 @@ func openLocal(f flags, c *config.Config, o localOptions) (*localRelay, error) {
 		Log:      o.log,
 		LogPause: logPause,
 		Loopback: f.loopback, LocalHosts: o.localHosts, OwnHosts: o.ownHosts,
-		SealKeys: [][]byte{key},
+		SealKeys:  [][]byte{key},
+		Issuers:   app.FileIssuers(c.Tenant),
+		PublicURL: o.publicURL, AuthorizationServers: app.IssuerNames(c.Tenant),
 	})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())

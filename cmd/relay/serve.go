@@ -23,6 +23,7 @@ import (
 type serveOptions struct {
 	flags
 	listen string
+	public string
 	demo   bool
 	tour   bool
 	once   bool
@@ -38,6 +39,7 @@ func serveCommand() *cobra.Command {
 	}
 	o.add(command)
 	command.Flags().StringVar(&o.listen, "listen", "127.0.0.1:8080", "the `address` to listen on")
+	command.Flags().StringVar(&o.public, "public-url", os.Getenv("RELAY_PUBLIC_URL"), "the `URL` that clients know the relay by (RELAY_PUBLIC_URL)")
 	command.Flags().BoolVar(&o.demo, "demo", false, "add a bundled MCP server and a config for it")
 	command.Flags().BoolVar(&o.tour, "tour", false, "with --demo: make one call and show its audit line")
 	command.Flags().BoolVar(&o.once, "once", false, "with --tour: stop after the call")
@@ -62,6 +64,7 @@ func serve(ctx context.Context, o serveOptions) (err error) {
 	defer listener.Close() // again, where it was served
 	relay, err := openLocal(o.flags, c, localOptions{
 		log: os.Stderr, localHosts: onLoopback(o.listen), ownHosts: []string{listener.Addr().String()}, callers: true,
+		publicURL: o.public,
 	})
 	if err != nil {
 		return err

@@ -25,9 +25,11 @@ func main() {
 	if err != nil {
 		log.Fatal("relay: ", err)
 	}
+	registry := app.NewStoredRegistry(store, config.Options{}, time.Now)
 	relay, err := app.New(app.Options{
-		Registry: app.NewStoredRegistry(store, config.Options{}, time.Now), Store: store, Log: os.Stdout,
-		OwnHosts: app.Hosts(os.Getenv("RELAY_OWN_HOSTS")), SealKeys: keys,
+		Registry: registry, Store: store, Log: os.Stdout, Issuers: app.StoredIssuers(store, registry),
+		OwnHosts: app.Hosts(os.Getenv("RELAY_OWN_HOSTS")), SealKeys: keys, PublicURL: os.Getenv("RELAY_PUBLIC_URL"),
+		AuthorizationServers: app.Hosts(os.Getenv("RELAY_AUTHORIZATION_SERVERS")),
 	})
 	if err != nil {
 		log.Fatal("relay: ", err)

@@ -113,7 +113,7 @@ func New(o Options) (*App, error) {
 	if host != "" {
 		o.OwnHosts = append(slices.Clone(o.OwnHosts), host)
 	}
-	guard := egress.New(egress.Config{Loopback: o.Loopback, OwnHosts: o.OwnHosts, Now: o.Now})
+	guard := newGuard(o)
 	sealer, err := newSealer(o.SealKeys)
 	if err != nil {
 		return nil, fmt.Errorf("app: %w", err)
@@ -161,6 +161,21 @@ func New(o Options) (*App, error) {
 		AuthorizationServers: o.AuthorizationServers,
 	})
 	return a, nil
+}
+
+// Authenticator is what names callers, without the rest of an app. Of the
+// options it takes those that concern callers and the guard. Its connections
+// live as long as the process.
+func Authenticator(o Options) (*auth.Authenticator, error) {
+	a, err := newAuthenticator(o, newGuard(o))
+	if err != nil {
+		return nil, fmt.Errorf("app: %w", err)
+	}
+	return a, nil
+}
+
+func newGuard(o Options) *egress.Guard {
+	return egress.New(egress.Config{Loopback: o.Loopback, OwnHosts: o.OwnHosts, Now: o.Now})
 }
 
 func newAuthenticator(o Options, guard *egress.Guard) (*auth.Authenticator, error) {

@@ -36,6 +36,7 @@ func checks() []check {
 		{"kept", kept},
 		{"sealing", sealing},
 		{"tables", tables},
+		{"challenges", challenges},
 	}
 }
 
@@ -101,6 +102,9 @@ func routes(s stack) []string {
 		"get /v1/servers/{server}/resources",
 		"get /v1/servers/{server}/tools",
 		"delete /v1/servers/{server}/mcp",
+		"get /.well-known/oauth-protected-resource",
+		"get /.well-known/oauth-protected-resource/v1/mcp",
+		"get /.well-known/oauth-protected-resource/v1/servers/{server}/mcp",
 		"get /healthz",
 		"get /v1/servers/{server}/mcp",
 		"post /v1/servers/{server}/mcp",
@@ -108,14 +112,22 @@ func routes(s stack) []string {
 	})
 }
 
-// invokers: only this API may invoke the relay, only the schedule's rule the
-// sweep, and nothing the other function.
+// invokers: only this API may invoke the relay, only its authorizers the edge
+// check, only the schedule's rule the sweep, and nothing the other function.
 func invokers(s stack) (found []string) {
 	api := 0
 	for _, name := range s.of("AWS::Lambda::Permission") {
 		p := s.resource(name).at("Properties")
 		source := p.at("SourceArn").text()
-		switch p.at("FunctionName", "Ref").text() + " by " + p.at("Principal").text() {
+		function := p.at("FunctionName", "Ref").text()
+		if function == "" {
+			function = p.at("FunctionName").text()
+		}
+		switch function + " by " + p.at("Principal").text() {
+		case attribute("AuthorizerFunction", "Arn") + " by apigateway.amazonaws.com":
+			if !strings.Contains(source, ":${__ApiId__}/authorizers/") || !strings.Contains(source, `"__ApiId__":{"Ref":"RelayApi"}`) {
+				found = append(found, name+" lets more than the API's authorizers invoke the edge check")
+			}
 		case "RelayFunction by apigateway.amazonaws.com":
 			api++
 			if !strings.Contains(source, ":${__ApiId__}/") || !strings.Contains(source, `"__ApiId__":{"Ref":"RelayApi"}`) {
@@ -169,9 +181,12 @@ func attribute(resource, name string) string {
 	return fmt.Sprintf(`{"Fn::GetAtt":[%q,%q]}`, resource, name)
 }
 
-// leading is the condition that a request names partitions of one kind only.
-func leading(kind string) string {
-	return fmt.Sprintf(` if {"ForAllValues:StringLike":{"dynamodb:LeadingKeys":[%q]},"Null":{"dynamodb:LeadingKeys":"false"}}`, kind+"#*")
+// leading is the condition that a request names partitions of some kinds only.
+func leading(kinds ...string) string {
+	for i, kind := range kinds {
+		kinds[i] = fmt.Sprintf("%q", kind+"#*")
+	}
+	return fmt.Sprintf(` if {"ForAllValues:StringLike":{"dynamodb:LeadingKeys":[%s]},"Null":{"dynamodb:LeadingKeys":"false"}}`, strings.Join(kinds, ","))
 }
 
 // allowed is every statement of every role, one action each.
@@ -183,6 +198,9 @@ func allowed() []string {
 		"AuditRole Allow dynamodb:GetShardIterator on " + attribute("AuditTable", "StreamArn"),
 		`AuditRole Allow dynamodb:ListStreams on {"Fn::Sub":"${AuditTable.Arn}/stream/*"}`,
 		"AuditRole Allow sqs:SendMessage on " + attribute("AuditFailures", "Arn"),
+		"AuthorizerRole Allow dynamodb:GetItem on " + attribute("RegistryTable", "Arn") + leading("K", "I", "T"),
+		"AuthorizerRole Allow dynamodb:Query on " + attribute("RegistryTable", "Arn") + leading("K", "I", "T"),
+		`AuthorizerRole Allow secretsmanager:GetSecretValue on {"Ref":"SealSecret"}`,
 		"ReconcileRole Allow dynamodb:Query on " + attribute("RegistryTable", "Arn") + leading("T"),
 		`ReconcileRole Allow dynamodb:Query on {"Fn::Sub":"${StateTable.Arn}/index/expiry"}`,
 		"RelayRole Allow dynamodb:DeleteItem on " + attribute("RegistryTable", "Arn") + leading("C"),
@@ -193,7 +211,7 @@ func allowed() []string {
 		"RelayRole Allow dynamodb:UpdateItem on " + attribute("StateTable", "Arn") + leading("B"),
 		`RelayRole Allow secretsmanager:GetSecretValue on {"Ref":"SealSecret"}`,
 	}
-	for _, name := range []string{"Audit", "Reconcile", "Relay"} {
+	for _, name := range []string{"Audit", "Authorizer", "Reconcile", "Relay"} {
 		lines = append(lines,
 			name+"Role Allow logs:CreateLogStream on "+attribute(name+"Logs", "Arn"),
 			name+"Role Allow logs:PutLogEvents on "+attribute(name+"Logs", "Arn"))
@@ -220,7 +238,7 @@ func environment(s stack) []string {
 		}
 	}
 	var want []string
-	for _, name := range []string{"ReconcileFunction", "RelayFunction"} {
+	for _, name := range []string{"AuthorizerFunction", "ReconcileFunction", "RelayFunction"} {
 		want = append(want,
 			name+` RELAY_AUDIT_TABLE {"Ref":"AuditTable"}`,
 			name+` RELAY_OWN_HOSTS {"Ref":"OwnHosts"}`,
@@ -228,7 +246,11 @@ func environment(s stack) []string {
 			name+` RELAY_SECRET_PREFIX {"Ref":"SecretPrefix"}`,
 			name+` RELAY_STATE_TABLE {"Ref":"StateTable"}`)
 	}
-	return differences(have, append(want, `RelayFunction RELAY_SEAL_SECRET {"Ref":"SealSecret"}`))
+	return differences(have, append(want,
+		`AuthorizerFunction RELAY_SEAL_SECRET {"Ref":"SealSecret"}`,
+		`RelayFunction RELAY_AUTHORIZATION_SERVERS {"Ref":"AuthorizationServers"}`,
+		`RelayFunction RELAY_PUBLIC_URL {"Ref":"PublicUrl"}`,
+		`RelayFunction RELAY_SEAL_SECRET {"Ref":"SealSecret"}`))
 }
 
 // differences names what one side has and the other has not.

@@ -101,6 +101,14 @@ func mutations() []mutation {
 		{"a sealing key that a tenant can name", "      GenerateSecretString: {PasswordLength: 64,", "      Name: !Sub \"${SecretPrefix}acme/seal\"\n      GenerateSecretString: {PasswordLength: 64,", "sealing"},
 		{"a sealing key that the relay may not read", "              - Sid: ReadTheSealingKey\n                Effect: Allow\n                Action: [secretsmanager:GetSecretValue]\n                Resource: !Ref SealSecret\n", "", "statements"},
 		{"a relay without its sealing key", "          RELAY_SEAL_SECRET: !Ref SealSecret\n", "", "environment"},
+		{"an edge check that reads catalogs", `["K#*", "I#*", "T#*"]`, `["*"]`, "statements"},
+		{"an edge check with the relay's role", "Role: !GetAtt AuthorizerRole.Arn", "Role: !GetAtt RelayRole.Arn", "functions"},
+		{"an edge check that keeps what it was told", "Identity: {ReauthorizeEvery: 0}", "Identity: {ReauthorizeEvery: 300, Headers: [Authorization]}", "challenges"},
+		{"a check of one header", "FunctionPayloadType: REQUEST\n            Identity: {ReauthorizeEvery: 0}", "Identity: {Header: Authorization, ReauthorizeEvery: 0}", "challenges"},
+		{"a refusal as forbidden", "        ACCESS_DENIED:\n          StatusCode: 401", "        ACCESS_DENIED:\n          StatusCode: 403", "challenges"},
+		{"a challenge that names no metadata", "/.well-known/oauth-protected-resource/v1/mcp\\\"'\"", "\\\"'\"", "challenges"},
+		{"metadata that nobody can read", "            Path: /.well-known/oauth-protected-resource\n", "            Path: /.well-known/oauth-protected\n", "routes"},
+		{"clients that are not told where the relay is", "          RELAY_PUBLIC_URL: !Ref PublicUrl\n", "", "environment"},
 		{"an audit trail that goes with the stack", "    DeletionPolicy: Retain\n", "    DeletionPolicy: Delete\n", "kept"},
 	}
 }
