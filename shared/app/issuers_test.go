@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"mcprelay/shared/app"
@@ -37,6 +36,10 @@ func issuedBy(issuer, audience string) registry.Document {
 		fmt.Sprintf(`{"issuer":%q,"jwks_uri":"https://login.example.com/keys","audience":%q,"kind":"user","subjects":{"a":"b"},"max_lifetime_s":60}`, issuer, audience))}
 }
 
+func stored(store tenants) app.Issuers {
+	return app.StoredIssuers(store, app.NewStoredRegistry(store, config.Options{}, time.Now))
+}
+
 // of is the tenants and audiences of issuers.
 func of(issuers []auth.Issuer) []string {
 	var all []string
@@ -59,16 +62,15 @@ func TestAnIssuerIsFoundInEveryTenantThatRegisteredIt(t *testing.T) {
 		"nobody": {nil, nil, false}, "one": {[]string{"acme"}, []string{"acme one"}, false},
 		"two": {[]string{"acme", "umbra"}, []string{"acme one", "umbra two"}, false}, "one that never did": {[]string{"stale"}, nil, false},
 		"one unusable": {[]string{"broken"}, nil, true}, "one usable of two": {[]string{"broken", "umbra"}, []string{"umbra two"}, false},
-		"too many": {make([]string, app.MaxIssuerTenants+1), nil, true},
 	} {
 		store.of = c.of
-		got, err := app.NewStoredRegistry(store, config.Options{}, time.Now).Issuers(t.Context(), login)
+		got, err := stored(store)(t.Context(), login)
 		if diff := cmp.Diff(c.want, of(got)); diff != "" || (err != nil) != c.fail {
 			t.Errorf("%s: error %v (-want +got):\n%s", name, err, diff)
 		}
 	}
 	store.err = errors.New("down")
-	if _, err := app.NewStoredRegistry(store, config.Options{}, time.Now).Issuers(t.Context(), login); err == nil {
+	if _, err := stored(store)(t.Context(), login); err == nil {
 		t.Error("a store that is down knows nobody")
 	}
 }
@@ -78,7 +80,7 @@ func TestAnIssuerIsGivenWithAllThatIsRegistered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := app.FileRegistry{Registration: c.Tenant}.Issuers(t.Context(), login)
+	got, err := app.FileIssuers(c.Tenant)(t.Context(), login)
 	if err != nil || len(got) != 1 {
 		t.Fatalf("got %v, %v, want one issuer", got, err)
 	}
@@ -87,39 +89,7 @@ func TestAnIssuerIsGivenWithAllThatIsRegistered(t *testing.T) {
 		i.Subjects["a"] != "b" || len(i.Algorithms) != 2 || len(i.Scopes) != 1 || i.MaxLifetime != time.Minute {
 		t.Errorf("got %+v", i)
 	}
-	if got, err := (app.FileRegistry{Registration: c.Tenant}).Issuers(t.Context(), login+"/"); err != nil || got != nil {
+	if got, err := app.FileIssuers(c.Tenant)(t.Context(), login+"/"); err != nil || got != nil {
 		t.Errorf("another spelling: got %v, %v", got, err)
 	}
-	if got, err := app.NewStoredRegistry(&documents{}, config.Options{}, time.Now).Issuers(t.Context(), login); err != nil || got != nil {
-		t.Errorf("a store that cannot look: got %v, %v", got, err)
-	}
-}
-
-// Policies that did not change are not compiled again at every reading.
-func TestPoliciesAreCompiledOnceForARevision(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		policy := func(word string) []registry.Document {
-			body := fmt.Sprintf(`{"name":"p","source":"package mcprelay.policy\n\ndeny contains %q if true\n"}`, word)
-			return append(serverNamed("one"), registry.Document{Kind: registry.KindPolicy, Name: "p", Rev: 1, Body: json.RawMessage(body)})
-		}
-		store := &documents{docs: policy("no")}
-		r := app.NewStoredRegistry(store, config.Options{}, time.Now)
-		read := func() *registry.Tenant {
-			t.Helper()
-			tenant, err := r.Tenant(t.Context(), "acme")
-			if err != nil || tenant.Engine == nil {
-				t.Fatalf("got %v, %v, want an engine", tenant, err)
-			}
-			time.Sleep(app.RegistryAge)
-			return tenant
-		}
-		first := read()
-		if again := read(); again == first || again.Engine != first.Engine {
-			t.Error("the same policies were compiled again, or nothing was read")
-		}
-		store.set(policy("never"), nil)
-		if changed := read(); changed.Engine == first.Engine {
-			t.Error("changed policies are the same engine")
-		}
-	})
 }

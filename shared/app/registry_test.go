@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -155,4 +156,33 @@ func TestAnAppWithoutItsStoresIsNotMade(t *testing.T) {
 	if _, err := app.New(app.Options{}); err == nil {
 		t.Error("an app was made without stores")
 	}
+}
+
+// Policies that did not change are not compiled again at every reading.
+func TestPoliciesAreCompiledOnceForARevision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		policy := func(word string) []registry.Document {
+			body := fmt.Sprintf(`{"name":"p","source":"package mcprelay.policy\n\ndeny contains \"%s\" if true\n"}`, word)
+			return append(serverNamed("one"), registry.Document{Kind: registry.KindPolicy, Name: "p", Rev: 1, Body: json.RawMessage(body)})
+		}
+		store := &documents{docs: policy("no")}
+		r := app.NewStoredRegistry(store, config.Options{}, time.Now)
+		read := func() *registry.Tenant {
+			t.Helper()
+			tenant, err := r.Tenant(t.Context(), "acme")
+			if err != nil || tenant.Engine == nil {
+				t.Fatalf("got %v, %v, want an engine", tenant, err)
+			}
+			time.Sleep(app.RegistryAge)
+			return tenant
+		}
+		first := read()
+		if again := read(); again == first || again.Engine != first.Engine {
+			t.Error("the same policies were compiled again, or nothing was read")
+		}
+		store.set(policy("never"), nil)
+		if changed := read(); changed.Engine == first.Engine {
+			t.Error("changed policies are the same engine")
+		}
+	})
 }
