@@ -61,12 +61,8 @@ func checkSize(m *ast.Module) error {
 			return ast.NewError(ast.CompileErr, rule.Location, "%s", s.excess)
 		}
 	}
-	types := typesOf(m)
-	for key, stands := range types.stands {
-		if types.size(key) >= maxType {
-			rule := m.Rules[stands[0].scope]
-			return ast.NewError(ast.CompileErr, rule.Location, "the type of %s is too large when it is written out", key)
-		}
+	if i := typesOf(m).excess(); i >= 0 {
+		return ast.NewError(ast.CompileErr, m.Rules[i].Location, "the type of a name in the rule is too large when it is written out")
 	}
 	return nil
 }

@@ -13,7 +13,8 @@ import (
 //
 // Left out are the network (http.send, net.*), what differs from machine to
 // machine or from call to call (opa.runtime, time.now_ns, time zones, rand,
-// uuid.rfc4122, io.jwt.*), what writes (print, trace), keys and certificates,
+// uuid.rfc4122, io.jwt.*), what writes (trace; the compiler takes print out of a
+// policy), keys and certificates,
 // what fetches schemas, and what turns a few bytes into very much work or
 // memory at once, where no deadline can end it: bits.lsh, yaml aliases,
 // graph.reachable_paths, strings.render_template, rego.parse_module, graphql.*.

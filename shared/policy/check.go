@@ -47,12 +47,13 @@ func setOfMessages(rule *ast.Rule) bool {
 	return true
 }
 
+// encoded finds the URIs that a gateway to several servers gives resources: of
+// its own scheme, with the server's URI inside.
+var encoded = regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]*://resources?/|://[^ ]*%3a(%2f|/){2}`)
+
 // doubtful says what in a policy is likely to be a mistake.
 func doubtful(m *ast.Module) []string {
 	var found []string
-	// A gateway that offers the resources of several servers gives each a URI of
-	// its own, with the upstream's inside.
-	encoded := regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]*://resources?/|://[^ ]*%3a(%2f|/){2}`)
 	ast.WalkTerms(m, func(t *ast.Term) bool {
 		switch v := t.Value.(type) {
 		case ast.String:

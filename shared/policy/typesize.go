@@ -29,6 +29,8 @@ func typesOf(m *ast.Module) types {
 		ast.WalkExprs(rule, func(e *ast.Expr) bool {
 			if e.IsAssignment() || e.IsEquality() {
 				t.equal(e.Operand(0), e.Operand(1), i)
+			}
+			if e.IsEquality() {
 				t.equal(e.Operand(1), e.Operand(0), i)
 			}
 			return false
@@ -58,6 +60,17 @@ func (t types) equal(a, b *ast.Term, scope int) {
 	if name := variable(a); name != "" {
 		t.add(scoped(name, scope), b, scope)
 	}
+}
+
+// excess is the first rule in which a name's type reaches maxType, or -1.
+func (t types) excess() int {
+	first := -1
+	for key, stands := range t.stands {
+		if i := stands[0].scope; (first < 0 || i < first) && t.size(key) >= maxType {
+			first = i
+		}
+	}
+	return first
 }
 
 // size is how large the type of a name is at most, and maxType for more. What
@@ -103,10 +116,7 @@ func (t types) of(term *ast.Term, scope int) int {
 	return size
 }
 
-// named is the size of a variable of the rule, or of a rule.
+// named is the size of a variable of the rule, and of the rule of that name.
 func (t types) named(name string, scope int) int {
-	if own := scoped(name, scope); len(t.stands[own]) > 0 {
-		return t.size(own)
-	}
-	return t.size(name)
+	return min(maxType, t.size(scoped(name, scope))+t.size(name)-1)
 }
