@@ -67,6 +67,30 @@ func doubtful(m *ast.Module) []string {
 		}
 		return false
 	})
+	ast.WalkExprs(m, func(e *ast.Expr) bool {
+		if e.Negated && e.IsCall() && !equates(e) && takesParams(e) {
+			found = add(found, "not with a function of the agent's params says nothing where the member is absent, so that the call is not denied: put it into a rule of its own, and negate that")
+		}
+		return false
+	})
+	return found
+}
+
+// equates reports whether e is a = b or a == b, which fail for what is absent.
+func equates(e *ast.Expr) bool {
+	return e.IsEquality() || e.Operator().Equal(ast.Equal.Ref())
+}
+
+// takesParams reports whether a function is given what an agent may leave out.
+func takesParams(e *ast.Expr) bool {
+	found := false
+	for _, operand := range e.Operands() {
+		ast.WalkRefs(operand, func(r ast.Ref) bool {
+			text := r.String()
+			found = found || strings.HasPrefix(text, "input.request.params") || strings.HasPrefix(text, "input.relay.metadata")
+			return false
+		})
+	}
 	return found
 }
 

@@ -57,7 +57,7 @@ func TestVerdictsOfPolicies(t *testing.T) {
 		"deny,whole":          "deny [no whole] denied_by_policy",
 		"number":              "error policy_failed, open none: policy number: deny holds something that is not a string",
 		"object":              "error policy_failed, open none: policy object: deny is not a set",
-		"clash":               "error policy_failed, open none: policy clash: line 4, column 1: eval_conflict_error",
+		"clash":               "error policy_failed, open none: policy clash: line 5, column 1: eval_conflict_error",
 		"mixed":               "error policy_failed, open none: policy mixed: deny holds something that is not a string",
 		"number,deny":         "deny [no] denied_by_policy: policy number: deny holds something that is not a string",
 		"audit deny":          "deny audited [no]",
@@ -213,6 +213,12 @@ func TestDoubtsAboutPolicies(t *testing.T) {
 		`deny contains "x" if startswith(input.gateway.upstream_uri, "file:///secrets/")`:                       "",
 		`deny contains "x" if startswith(input.gateway.upstream_uri, "https://example.com/resources/?a=b%3A1")`: "",
 		`deny contains "x" if data.users[input.auth.subject]`:                                                   "it uses data.users[input.auth.subject], which is not there",
+		`deny contains "x" if not startswith(input.request.params.name, "a")`:                                   "not with a function of the agent's params says nothing where the member is absent",
+		`deny contains "x" if not input.request.params.arguments.a in {1, 2}`:                                   "not with a function of the agent's params says nothing where the member is absent",
+		`deny contains "x" if not f(input.relay.metadata.a)` + "\nf(x) if x == 1":                               "not with a function of the agent's params says nothing where the member is absent",
+		`deny contains "x" if not input.request.params.name == "a"`:                                             "",
+		`deny contains "x" if not input.request.params.name`:                                                    "",
+		`deny contains "x" if { name := input.request.params.name; not f(name) }` + "\nf(x) if x == 1":          "",
 		`deny contains data.chalk.policy.word
 word := "x"`: "",
 	} {
@@ -223,6 +229,23 @@ word := "x"`: "",
 		}
 		if want == "" && len(warnings) > 0 || want != "" && (len(warnings) != 1 || !strings.HasPrefix(warnings[0].Text, want) || warnings[0].Policy != "p") {
 			t.Errorf("%s:\ngot  %v\nwant %s", text, warnings, want)
+		}
+	}
+}
+
+// What the doubt about "not" is about: with a function it says nothing.
+func TestNotHoldsForAbsentMembers(t *testing.T) {
+	for condition, denies := range map[string]bool{
+		`not input.request.params.name`:                   true,
+		`not input.request.params.name == "a"`:            true,
+		`not startswith(input.request.params.name, "a")`:  false,
+		`not input.request.params.name in {"a"}`:          false,
+		`input.gateway.upstream_tool != "search"`:         true,
+		`not startswith(input.gateway.upstream_uri, "a")`: true,
+	} {
+		e := engine(t, policy.Source{Name: "p", Text: "package chalk.policy\ndeny contains \"x\" if " + condition})
+		if o := e.Evaluate(t.Context(), policy.Input{}); (o.Verdict == call.PolicyDeny) != denies {
+			t.Errorf("%s: got %s", condition, describe(o))
 		}
 	}
 }
