@@ -85,8 +85,9 @@ func publicURL(s string) (base, host string, err error) {
 	if s == "" {
 		return "", "", nil
 	}
-	u, err := endpoint.Parse(strings.TrimSuffix(s, "/"), endpoint.Options{Loopback: true, PrivateNames: true})
-	if err != nil || strings.Contains(s, "?") {
+	s = strings.TrimSuffix(s, "/")
+	u, err := endpoint.Parse(s, endpoint.Options{Loopback: true, PrivateNames: true})
+	if err != nil || strings.HasSuffix(s, "/") || strings.Contains(s, "?") {
 		return "", "", errPublicURL
 	}
 	return u.String(), u.Authority(), nil

@@ -21,7 +21,8 @@ const (
 // SealKey reads the key of the data folder that states are sealed with, and
 // makes it, at random, where there is none. A file that is a symbolic link, that
 // others can read or that is not whole is an error, a sentence for the operator:
-// nobody loses more than the questions of ten minutes when it is removed.
+// whoever removes it ends the questions of the last ten minutes, and with them
+// every service token, whose hashes are made with a key derived from it.
 func SealKey(dir string) ([]byte, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
