@@ -103,8 +103,9 @@ func serveConfig(ctx context.Context, o *serveOptions) (*config.Config, func(), 
 	return c, stop, nil
 }
 
-// announce prints what is doubtful about the config, each server, with the stage and the reason where it cannot
-// be used, then how to call the relay and where it listens.
+// announce prints what is doubtful about the config, then each server, with the
+// stage and the reason where it cannot be used, then how to call the relay and
+// where it listens.
 func announce(ctx context.Context, l *localRelay, addr string) error {
 	statuses, err := l.app.Relay().Ready(ctx, l.config.Tenant.ID)
 	if err != nil {

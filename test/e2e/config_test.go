@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -77,5 +78,14 @@ func TestACallerOfTheConfigNeedsItsToken(t *testing.T) {
 		if code != 1 || !strings.Contains(errs, "callers[0].token_env") || strings.Contains(errs, "E2E_CALLER") || (value != "" && strings.Contains(errs, value+"\n")) {
 			t.Errorf("%q: exit %d, %s", value, code, errs)
 		}
+	}
+}
+
+func TestWhatHasNoEffectIsWarnedOf(t *testing.T) {
+	path := writeFile(t, []byte(`{"tenant":"acme","rules":[{"action":"mcp.dosc.*","decision":"deny"}],"agents":[{"subject":"ci"}]}`))
+	relay := serve(t, nil, "--config", path, "--data", t.TempDir())
+	want := "relay: warning: " + path + ": rules[0].action: it matches nothing: no server has this name"
+	if !slices.Contains(relay.lines, want) {
+		t.Errorf("got\n%s\nwant %s", strings.Join(relay.lines, "\n"), want)
 	}
 }
