@@ -148,9 +148,15 @@ func New(o Options) (*App, error) {
 		Log:       log,
 		Now:       o.Now,
 	})
-	a.front = front.New(front.Options{
+	a.front = a.newFront(o, base, authenticator.Authenticate)
+	return a, nil
+}
+
+// newFront makes what agents speak to, known to clients by a base URL.
+func (a *App) newFront(o Options, base string, authenticate front.Authenticate) *front.Front {
+	return front.New(front.Options{
 		Relay:        a.relay,
-		Authenticate: authenticator.Authenticate,
+		Authenticate: authenticate,
 		Name:         Name,
 		Version:      Version,
 		Now:          o.Now,
@@ -160,7 +166,6 @@ func New(o Options) (*App, error) {
 		PublicURL:            base,
 		AuthorizationServers: o.AuthorizationServers,
 	})
-	return a, nil
 }
 
 // Authenticator is what names callers, without the rest of an app. Of the
