@@ -15,10 +15,13 @@ const (
 	// explodes cannot keep others from denying. A policy of 20 lines takes
 	// some 50 microseconds (BenchmarkDecision).
 	MaxEvaluation = 100 * time.Millisecond
-	// MaxMessages and MaxMessage bound what is kept of the messages of all
-	// policies of one mode: how many, and the bytes of each.
+	// MaxDigits bounds a number of the input document, in bytes. To compare one
+	// of a million digits takes seconds, which no deadline ends.
+	MaxDigits = 1000
+	// MaxMessages bounds how many messages are kept of all policies of one mode.
 	MaxMessages = 32
-	MaxMessage  = 512
+	// MaxMessage bounds each of them, in bytes.
+	MaxMessage = 512
 )
 
 // Source is one enabled policy as it was written.
@@ -66,7 +69,9 @@ func (e *CompileError) Error() string {
 // functions that can make much of little (numbers.range, concat, replace). OPA
 // has no bound of memory. What holds it is that a policy cannot build for
 // longer than that, that functions which build more in one step than they are
-// given are left out, and that the agent's params are bounded before.
+// given are left out, and that the agent's params are bounded before. A policy
+// that makes numbers out of the agent's strings should look at their length
+// first: one step of arithmetic on millions of digits takes seconds.
 type Engine struct {
 	policies []prepared
 }

@@ -292,14 +292,26 @@ func TestErrorsHoldNoInput(t *testing.T) {
 // An agent cannot switch policies off with a call that they cannot be asked
 // about, not even where the tenant lets calls pass whose policies fail.
 func TestACallThatCannotBeReadIsRefused(t *testing.T) {
-	for _, params := range []string{`{"a":1e1000000000}`, `{`} {
+	for _, params := range []string{`{"a":1e1000000000}`, `{`, `{"a":"\"","b":[-` + strings.Repeat("9", policy.MaxDigits) + `]}`, `{"a":0.` + strings.Repeat("3", 1_000_000) + `}`} {
 		in := policy.Input{Params: []byte(params)}
 		if o := engine(t, source("allow")).Evaluate(t.Context(), in); o.Verdict != call.PolicyError || o.Refusal(true) == nil {
-			t.Errorf("%s: got %s", params, describe(o))
+			t.Errorf("%.40s: got %s", params, describe(o))
 		}
 		if o := engine(t, source("audit allow")).Evaluate(t.Context(), in); o.Verdict != call.PolicyError || o.Refusal(false) != nil {
-			t.Errorf("%s audited: got %s", params, describe(o))
+			t.Errorf("%.40s audited: got %s", params, describe(o))
 		}
+	}
+}
+
+// Digits in strings are no numbers, and long numbers are read to their bound.
+func TestNumbersUpToTheBoundAreRead(t *testing.T) {
+	digits := strings.Repeat("9", policy.MaxDigits)
+	for _, params := range []string{`{"a":` + digits + `}`, `{"a":"` + digits + digits + `"}`, `{"a":"\\\"` + digits + `9"}`, `{"` + digits + `9":[1,` + digits + `,2]}`} {
+		synctest.Test(t, func(t *testing.T) {
+			if o := engine(t, source("allow")).Evaluate(t.Context(), policy.Input{Params: []byte(params)}); o.Verdict != call.PolicyAllow {
+				t.Errorf("%.40s: got %s", params, describe(o))
+			}
+		})
 	}
 }
 
