@@ -18,6 +18,12 @@
 // for what is before it and for whatever continues that with a dot. The most
 // specific rule decides: exact, then the longest ".*"; of equal ones deny goes
 // before ask, and ask before allow.
+//
+// # What narrows the rules
+//
+// An agent may be scoped to servers and have access to tools that read only,
+// see [Caller]; and policies in Rego may deny a call by what it says, see
+// [Engine]. Neither allows what the rules do not.
 package policy
 
 import (
