@@ -12,7 +12,7 @@ import (
 )
 
 // errUnauthorized is what API Gateway answers 401 for, by this very text.
-var errUnauthorized = errors.New("Unauthorized") //lint:ignore ST1005 the platform compares it
+var errUnauthorized = errors.New("Unauthorized")
 
 // allPath is the MCP endpoint over all servers: the one whose metadata the
 // template's answer to errUnauthorized names.
