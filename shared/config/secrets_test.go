@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"bytes"
 	"os"
 	"regexp"
 	"slices"
@@ -117,6 +118,11 @@ func TestNoPlaceOfAFileRepeatsASecret(t *testing.T) {
 	for _, name := range []string{"relay.json", "local.json"} {
 		whole, err := os.ReadFile("testdata/" + name)
 		if err != nil {
+			t.Fatal(err)
+		}
+		// Without a folder, a file that is named would be a problem of its own.
+		whole = bytes.Replace(whole, []byte(`"file": "policies/reads-only.rego"`), []byte(`"source": "package chalk.policy\n\ndeny contains input.auth.subject if true"`), 1)
+		if _, err := config.Parse(name, whole, config.Options{Loopback: true, Processes: true}); err != nil {
 			t.Fatal(err)
 		}
 		if failed := replaceEach(t, whole); failed < 70 {
