@@ -13,7 +13,8 @@ import (
 // held refuses a tool whose description is not the one that was pinned
 // (FEATURES 51), and one that was left out of the catalog. It is part of the
 // policy station: nothing is recorded as intended before. Where nothing is
-// known of the server there is nothing to compare with.
+// known of the server, or only of the place where it was, there is nothing to
+// compare with.
 func (r *Relay) held(ctx context.Context, p plan) *call.Refusal {
 	if p.call.Operation != call.OperationToolsCall || p.server.Pin == registry.PinOff {
 		return nil
@@ -21,6 +22,9 @@ func (r *Relay) held(ctx context.Context, p plan) *call.Refusal {
 	k := r.known(ctx, p)
 	if k.failed != nil && p.server.Pin != registry.PinWarn {
 		return unreadable(k.failed)
+	}
+	if k.moved {
+		return nil
 	}
 	return heldBack(p.server, k.catalog, p.tool)
 }

@@ -35,6 +35,7 @@ type kept struct {
 	catalog catalog.Catalog
 	server  *registry.Server // the registration that it was compared with
 	origin  string           // of that registration
+	moved   bool             // the catalog is of another place than that registration names
 	params  map[string][]wire.Param
 	until   time.Time
 	failed  error // of the store, where nothing is known for it
@@ -76,7 +77,7 @@ func (k *kept) unusable(name string) *call.Refusal {
 
 // newKept reads what the descriptions say of headers.
 func newKept(p plan, c catalog.Catalog, until time.Time) *kept {
-	k := &kept{catalog: c, server: p.server, origin: origin(p), until: until}
+	k := &kept{catalog: c, server: p.server, origin: origin(p), moved: c.Place != place(p), until: until}
 	for _, tool := range c.Tools {
 		schema, _ := wire.Member(tool.Raw, "inputSchema")
 		// An error cannot be: the catalog left such a tool out.
