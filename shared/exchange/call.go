@@ -92,6 +92,9 @@ func (x *Exchange) put(ctx context.Context, r *Request, m *message, s session.St
 		return answer{}, refusal
 	}
 	m.verb, m.agents, m.state, m.id = http.MethodPost, true, s, wire.NumberID(x.ids.Add(1))
+	if r.SessionID != nil && s.SessionID != "" {
+		r.SessionID(s.SessionID)
+	}
 	p, refusal := x.post(ctx, r, m)
 	var a answer
 	if refusal == nil {

@@ -80,7 +80,7 @@ func (x *Exchange) initialized(ctx context.Context, r *Request, a *answer) (sess
 		return s, &call.Refusal{Reason: call.NoCommonVersion, Detail: "initialize: another protocolVersion", Quote: clip([]byte(version))}
 	}
 	s.Version = version
-	s.Offers, s.Instructions = wire.Opening(a.reply.Result)
+	s.Offers, s.Instructions = wire.Opening(a.reply.Result, r.Mask)
 	refusal := x.notify(ctx, r, s)
 	if refusal != nil {
 		x.end(ctx, r, s)

@@ -134,7 +134,6 @@ func TestAKeyIsOfOneCallerAndOneRequest(t *testing.T) {
 		"another argument":  {func(c *call.Call) { c.Arguments = json.RawMessage(`{"n":1,"m":[3]}`) }, call.KeyReused},
 		"another tool":      {func(c *call.Call) { c.Tool = "look" }, call.KeyReused},
 		"no arguments":      {func(c *call.Call) { c.Arguments = nil }, call.KeyReused},
-		"answers to nobody": {func(c *call.Call) { c.InputResponses = json.RawMessage(`{}`) }, call.KeyReused},
 		"another subject":   {func(c *call.Call) { c.Principal.Subject = "other" }, ""},
 		"another kind":      {func(c *call.Call) { c.Principal.Kind = call.KindServiceToken }, ""},
 		"another key":       {func(c *call.Call) { c.IdempotencyKey = "key-2" }, ""},

@@ -19,19 +19,20 @@ type surveys struct {
 	closed bool
 	open   map[gateKey]chan struct{}
 	ended  map[gateKey]ended
+	waited map[gateKey]*registry.Server // for whose first lists somebody has waited
 }
 
 // ended is how the last survey of a server ended.
 type ended struct {
 	server  *registry.Server // another registration is tried at once
 	refusal *call.Refusal
-	lists   map[call.List]*call.Refusal // that failed though the tools were read
-	until   time.Time                   // how long a failure is believed
+	found   finding   // of one that failed: what the server said of itself
+	until   time.Time // how long a failure is believed
 }
 
 func newSurveys() *surveys {
 	quit, stop := context.WithCancel(context.Background())
-	return &surveys{quit: quit, stop: stop, open: map[gateKey]chan struct{}{}, ended: map[gateKey]ended{}}
+	return &surveys{quit: quit, stop: stop, open: map[gateKey]chan struct{}{}, ended: map[gateKey]ended{}, waited: map[gateKey]*registry.Server{}}
 }
 
 // surveyed begins a survey of a server, unless one is under way, or one failed
@@ -54,10 +55,20 @@ func (r *Relay) surveyed(ctx context.Context, p plan) <-chan struct{} {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), surveyTime(p))
 		defer cancel()
 		defer context.AfterFunc(s.quit, cancel)()
-		lists, refusal := r.survey(bounded, p)
-		s.end(key, done, ended{server: p.server, refusal: refusal, lists: lists, until: r.Now().Add(failedFor)})
+		found, refusal := r.surveyGuarded(bounded, p)
+		s.end(key, done, ended{server: p.server, refusal: refusal, found: found, until: r.Now().Add(failedFor)})
 	}()
 	return done
+}
+
+// surveyGuarded makes a panic a refusal: nobody else would catch it.
+func (r *Relay) surveyGuarded(ctx context.Context, p plan) (f finding, refusal *call.Refusal) {
+	defer func() {
+		if value := recover(); value != nil {
+			f, refusal = finding{}, call.Refuse(call.Internal, "a panic of type %T", value)
+		}
+	}()
+	return r.survey(ctx, p)
 }
 
 // surveyTime bounds a survey: the time that the server has to start, or what a
@@ -76,6 +87,22 @@ func (s *surveys) end(key gateKey, done chan struct{}, e ended) {
 	s.ended[key] = e
 	delete(s.open, key)
 	close(done)
+}
+
+// first reports whether nobody has waited yet for the lists of a server under
+// this registration.
+func (s *surveys) first(p plan) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := gateKey{p.tenant.ID, p.server.Name}
+	if s.waited[key] == p.server {
+		return false
+	}
+	if len(s.waited) >= maxShelf {
+		clear(s.waited)
+	}
+	s.waited[key] = p.server
+	return true
 }
 
 // last is how the last survey of a server under this registration ended.

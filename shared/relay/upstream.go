@@ -50,6 +50,10 @@ func (r *Relay) exchange(ctx context.Context, p plan, c credential, route egress
 func (r *Relay) ask(ctx context.Context, p plan, c credential, route egress.Route, t *trail) (Answer, *call.Refusal) {
 	request := r.request(p, c, route)
 	request.Notify = p.notify(t)
+	request.Mask = func(text string) string { return t.masker.Text(text) }
+	if request.Notify != nil {
+		request.SessionID = func(id string) { r.hide(t, id) }
+	}
 	switch p.call.Operation {
 	case call.OperationDiscover:
 		raw, facts, err := r.Exchange.List(ctx, request)
@@ -141,7 +145,9 @@ func (r *Relay) callTool(ctx context.Context, p plan, request exchange.Request, 
 	answer, needs, refusal := r.tell(ctx, p, describe(request, k.tool(p.tool, began)), t)
 	if needs {
 		if !k.describes(began) {
-			k, refusal = r.learn(ctx, p, began)
+			if k, refusal = r.learn(ctx, p, began); refusal == nil {
+				refusal = r.held(ctx, p) // by what was just read
+			}
 		}
 		if refusal == nil {
 			refusal = k.unusable(p.tool)

@@ -117,6 +117,10 @@ func TestAServerThatHangsLosesNobodyTheOthersLists(t *testing.T) {
 	later := time.Now().Add(31 * time.Second)
 	f.Config.Now = func() time.Time { return later }
 	slow.Lists = tools("look")
+	if _, refusal := f.Views(t.Context(), kit.Call("")); refusal != nil {
+		t.Fatal(refusal)
+	}
+	f.Rest(t.Context())
 	if views, refusal := f.Views(t.Context(), kit.Call("")); refusal != nil || views[0].Failure != nil || len(views[0].Tools()) != 1 {
 		t.Errorf("after its failure was forgotten: %v, %v", views[0].Failure, refusal)
 	}
