@@ -57,6 +57,7 @@ func TestCompletionWithoutWhatItIsOfIsRefused(t *testing.T) {
 		"prompt with empty name":     `"ref":{"type":"ref/prompt","name":""},` + argument,
 		"prompt name number":         `"ref":{"type":"ref/prompt","name":1},` + argument,
 		"prompt name with NUL":       `"ref":{"type":"ref/prompt","name":"a\u0000"},` + argument,
+		"template without end":       `"ref":{"type":"ref/resource","uri":"` + strings.Repeat("u", 3*4096+129) + `"},` + argument,
 		"prompt name without end":    `"ref":{"type":"ref/prompt","name":"` + strings.Repeat("n", 4097) + `"},` + argument,
 		"resource without uri":       `"ref":{"type":"ref/resource","name":"a"},` + argument,
 		"resource uri object":        `"ref":{"type":"ref/resource","uri":{}},` + argument,
