@@ -188,7 +188,7 @@ func TestAServerThatIsDownIsNamedAndLosesNobodyTheOthers(t *testing.T) {
 	if got := names(t, reply, "tools", "name"); len(got) != 3 || !strings.HasPrefix(got[0], "up__") {
 		t.Errorf("tools %v", got)
 	}
-	if !strings.Contains(reply, `"mcprelay/unavailable":{"docs":{"stage":"list","reason":"list_failed","sentence":`) {
+	if !strings.Contains(reply, `"dev.mcprelay/unavailable":{"docs":{"stage":"list","reason":"list_failed","sentence":`) {
 		t.Errorf("nothing says which server is down: %s", reply)
 	}
 	if reply := legacy(f, "/v1/servers/docs/mcp", "tools/list", `{}`); !strings.Contains(reply, `"reason":"list_failed"`) {

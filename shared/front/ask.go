@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"strconv"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/relay"
@@ -117,7 +118,7 @@ func (f *Front) shaped(q request, a relay.Answer) [][]byte {
 	if q.call.Operation == call.OperationResourcesRead && a.ResultType == "" {
 		// What one caller may read is no other's, whatever the server says.
 		changes = append(changes,
-			wire.Set{Name: "ttlMs", Value: json.RawMessage(`0`), Absent: true},
+			wire.Set{Name: "ttlMs", Value: json.RawMessage(`0`), Absent: keeps(result)},
 			wire.Set{Name: "cacheScope", Value: json.RawMessage(`"private"`)})
 	}
 	parts, err := wire.Splice(result, changes...)
@@ -125,4 +126,13 @@ func (f *Front) shaped(q request, a relay.Answer) [][]byte {
 		return [][]byte{result}
 	}
 	return parts
+}
+
+// keeps reports whether a result says for how many milliseconds it may be kept:
+// a whole number, none below 0 (2026-07-28, schema, CacheableResult). No client
+// can count more of them than doubles do, 2^53.
+func keeps(result json.RawMessage) bool {
+	ttl, ok := wire.Member(result, "ttlMs")
+	_, err := strconv.ParseUint(string(ttl), 10, 53)
+	return ok && err == nil
 }

@@ -30,7 +30,7 @@ func (d desk) address(ctx context.Context, q *request) *call.Refusal {
 	case "prompts/get":
 		return d.named(ctx, c, &c.Prompt, relay.View.Prompts)
 	case "resources/read":
-		return d.located(ctx, c)
+		return short(c, d.located(ctx, c))
 	case "completion/complete":
 		c.Argument, c.Context = q.Argument, q.Context
 		if q.Ref.Type == refPrompt {
@@ -38,12 +38,21 @@ func (d desk) address(ctx context.Context, q *request) *call.Refusal {
 			return d.named(ctx, c, &c.Prompt, relay.View.Prompts)
 		}
 		c.Resource = q.Ref.URI
-		return d.templated(c)
+		return short(c, d.templated(c))
 	}
 	return call.Refuse(call.Internal, "a call of %.64q", q.Method)
 }
 
 const refPrompt = "ref/prompt"
+
+// short refuses a server's own URI that no list can have shown.
+func short(c *call.Call, refusal *call.Refusal) *call.Refusal {
+	if refusal == nil && len(c.Resource) > wire.MaxName {
+		c.Resource = "" // no rule or record is about it
+		refusal = call.Refuse(call.BadParams, "the URI is longer than %d bytes", wire.MaxName)
+	}
+	return refusal
+}
 
 func nobody(what string) *call.Refusal {
 	return call.Refuse(call.UnknownServer, "the %s names no server", what)
@@ -157,6 +166,9 @@ func (d desk) descriptor(server string, list call.List, item relay.Shown) json.R
 	raw, err := wire.SetMember(item.Raw, member, wire.AppendString(nil, shown))
 	if err != nil {
 		return nil
+	}
+	if list == call.ListTools {
+		raw, _ = wire.RewriteURIs(raw, wire.WhereTool, func(uri string) string { return catalog.ResourceURI(server, uri) })
 	}
 	return raw
 }

@@ -92,8 +92,9 @@ func (f *Front) listResult(q request, list call.List, page []item, next place, v
 	return f.finish(result, q, views)
 }
 
-// metaUnavailable names the servers whose lists may be old or are missing.
-const metaUnavailable = "mcprelay/unavailable"
+// metaUnavailable names the servers whose lists may be old or are missing. A
+// prefix of _meta is a reversed domain (2026-07-28, basic, General fields).
+const metaUnavailable = "dev.mcprelay/unavailable"
 
 // finish ends an object with what goes with every list: how long it may be
 // kept, by its caller alone, and which servers could not be read.
