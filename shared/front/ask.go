@@ -8,6 +8,7 @@ import (
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/relay"
+	"mcprelay/shared/session"
 	"mcprelay/shared/wire"
 )
 
@@ -20,6 +21,7 @@ func (f *Front) ask(w http.ResponseWriter, r *http.Request, q request) {
 	}
 	reply, ctx := newReply(w, r)
 	defer reply.close()
+	defer f.running.begin(q, reply.cancel)()
 	if q.call.Notify = reply.sink(q); q.call.Notify != nil && !q.modern {
 		q.call.Meta = listening(q.call.Meta)
 	}
@@ -87,17 +89,26 @@ func rpcError(modern bool, a relay.Answer) (status int, raw json.RawMessage) {
 	if !modern {
 		return http.StatusOK, a.Error
 	}
-	switch a.Code {
-	case call.CodeMethodNotFound:
+	old := a.Facts.Era == session.Legacy
+	switch {
+	case a.Code == call.CodeMethodNotFound:
 		return http.StatusNotFound, a.Error
-	case call.CodeHeaderMismatch, call.CodeMissingCapability, call.CodeUnsupportedVersion:
-		return http.StatusBadRequest, a.Error
-	case call.CodeNoResource:
-		if raw, err := wire.SetMember(a.Error, "code", quoted(call.CodeInvalidParams)); err == nil {
-			return http.StatusOK, raw
-		}
+	case a.Code == call.CodeNoResource:
+		return http.StatusOK, recoded(a.Error, call.CodeInvalidParams)
+	case a.Code > call.CodeHeaderMismatch || a.Code < call.CodeUnsupportedVersion:
+		return http.StatusOK, a.Error
+	case old: // before 2026-07-28 the three codes had no meaning
+		return http.StatusOK, recoded(a.Error, call.CodeCall)
 	}
-	return http.StatusOK, a.Error
+	return http.StatusBadRequest, a.Error
+}
+
+// recoded is an error under another code, its other bytes as they came.
+func recoded(raw json.RawMessage, code int) json.RawMessage {
+	if changed, err := wire.SetMember(raw, "code", quoted(code)); err == nil {
+		return changed
+	}
+	return raw
 }
 
 // shaped is the result as the agent gets it: its links as it can follow them

@@ -71,10 +71,25 @@ func (d desk) named(ctx context.Context, c *call.Call, name *string, shown func(
 	}
 	c.Server = bounded(server)
 	if catalog.Shortened(*name) {
-		rest = behind(*name, server, rest, shown(d.relay.Peek(ctx, *c)))
+		view, refusal := d.read(ctx, *c)
+		if refusal != nil {
+			return refusal
+		}
+		rest = behind(*name, server, rest, shown(view))
 	}
 	*name = rest
 	return nil
+}
+
+// read is what is kept of a call's server, which is read first where that is
+// nothing: a name that only its lists explain must not reach the server as it
+// is shown.
+func (d desk) read(ctx context.Context, c call.Call) (relay.View, *call.Refusal) {
+	view, refusal := d.relay.Look(ctx, c, 0)
+	if refusal == nil && !view.Known() {
+		refusal = view.Failure
+	}
+	return view, refusal
 }
 
 // behind is the name that a shortened one stands for: rest itself where that is
@@ -108,7 +123,10 @@ func (d desk) located(ctx context.Context, c *call.Call) *call.Refusal {
 	}
 	c.Server, c.Resource = bounded(server), ""
 	_, uri, exact := catalog.SplitResource(shown)
-	view := d.relay.Peek(ctx, *c)
+	view, refusal := d.read(ctx, *c)
+	if refusal != nil {
+		return refusal
+	}
 	if exact && slices.ContainsFunc(view.Resources(), func(s relay.Shown) bool { return s.Upstream == uri }) {
 		c.Resource = uri
 		return nil

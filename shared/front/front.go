@@ -49,7 +49,7 @@ type Front struct {
 	Options
 	info json.RawMessage // serverInfo: the relay's own, on both eras
 
-	renderings renderings
+	running running
 }
 
 // New makes the handler.

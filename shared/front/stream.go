@@ -49,10 +49,11 @@ type reply struct {
 	lost  bool // a write failed: nothing more is written
 
 	mu      sync.Mutex
-	pending [][]byte // notifications to write
-	size    int      // of them, in bytes
-	settled bool     // no more are taken
-	keeping bool     // the writing goroutine was begun
+	pending [][]byte  // notifications to write
+	size    int       // of them, in bytes
+	settled bool      // no more are taken
+	keeping bool      // the writing goroutine was begun
+	until   time.Time // by when what is pending must be taken, once nothing more is
 
 	silence *time.Timer   // begins it after SilenceBefore
 	more    chan struct{} // holds one: some are pending
@@ -135,7 +136,9 @@ func (p *reply) close() {
 func (p *reply) settle() {
 	p.mu.Lock()
 	first := !p.settled
-	p.settled = true
+	if p.settled = true; first {
+		p.until = time.Now().Add(ReplyBudget)
+	}
 	p.mu.Unlock()
 	if first && p.silence != nil {
 		p.silence.Stop()
@@ -187,7 +190,7 @@ func (p *reply) write(event func() error) {
 		return
 	}
 	// A surface without deadlines (Lambda's) bounds the reply as a whole.
-	_ = http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(ReplyBudget))
+	_ = http.NewResponseController(p.w).SetWriteDeadline(p.deadline())
 	if !p.begun {
 		p.begun = true
 		p.w.Header().Set("Content-Type", eventStream)
@@ -198,6 +201,17 @@ func (p *reply) write(event func() error) {
 		p.lost = true
 		p.cancel()
 	}
+}
+
+// deadline bounds one write, and all that is left to write together, so that an
+// agent which reads slowly does not hold the call's end for as long as it likes.
+func (p *reply) deadline() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.settled {
+		return p.until
+	}
+	return time.Now().Add(ReplyBudget)
 }
 
 // notification is a JSON-RPC notification with the params as they are.

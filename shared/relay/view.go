@@ -211,7 +211,7 @@ func (v View) list(list call.List) []Shown {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.tenant != v.tenant {
-		k.tenant, k.shown = v.tenant, make(map[call.List][]Shown, 4)
+		k.tenant, k.shown, k.memo = v.tenant, make(map[call.List][]Shown, 4), make(map[call.List]any, 4)
 	}
 	shown, ok := k.shown[list]
 	if !ok {
@@ -219,6 +219,26 @@ func (v View) list(list call.List) []Shown {
 		k.shown[list] = shown
 	}
 	return shown
+}
+
+// Memo gives what another package made of a list of v, and keeps it for as long
+// as the catalog and the snapshot of the registration that the list is of.
+func (v View) Memo(list call.List, from func([]Shown) any) any {
+	shown := v.list(list)
+	if len(shown) == 0 {
+		return from(nil)
+	}
+	k := v.kept
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if made, ok := k.memo[list]; ok && k.tenant == v.tenant {
+		return made
+	}
+	made := from(shown)
+	if k.tenant == v.tenant {
+		k.memo[list] = made
+	}
+	return made
 }
 
 func (v View) offered(list call.List) []Shown {
