@@ -190,10 +190,13 @@ func itemTarget(tenant *registry.Tenant, server *registry.Server, list call.List
 // offers reports whether a tool is shown to callers. A tool whose own name is
 // what another one is offered under could not be called, so it is not shown.
 func offers(tenant *registry.Tenant, server *registry.Server, tool string) bool {
-	if upstream, ok := server.Upstream(server.Offered(tool)); !ok || upstream != tool {
-		return false
-	}
-	return policy.Offers(tenant.Rules, target(tenant, server, tool))
+	return callable(server, tool) && policy.Offers(tenant.Rules, target(tenant, server, tool))
+}
+
+// callable reports whether what a tool is offered under leads to it.
+func callable(server *registry.Server, tool string) bool {
+	upstream, ok := server.Upstream(server.Offered(tool))
+	return ok && upstream == tool
 }
 
 // intent: recorded before anything is sent. Calls classified as read leave a
