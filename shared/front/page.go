@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"mcprelay/shared/call"
-	"mcprelay/shared/catalog"
 	"mcprelay/shared/relay"
 )
 
@@ -78,15 +77,7 @@ func rendered(d desk, v relay.View, list call.List) []item {
 }
 
 func render(d desk, v relay.View, list call.List, shown []relay.Shown) []item {
-	names, exact := make([]string, len(shown)), make([]bool, len(shown))
-	for i, s := range shown {
-		names[i], exact[i] = s.Name, true
-		if d.server == "" && (list == call.ListTools || list == call.ListPrompts) {
-			names[i] = catalog.Shown(v.Server, s.Name)
-			exact[i] = plainly(v.Server, s.Name, names[i])
-		}
-	}
-	out := collided(names, exact)
+	out := sharing(d, v.Server, list, shown)
 	items := make([]item, 0, len(shown))
 	for i, s := range shown {
 		if raw := d.descriptor(v.Server, list, s); raw != nil && !out[i] {
