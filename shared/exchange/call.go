@@ -120,6 +120,8 @@ func unaskable(r *Request, m *message, s session.State) *call.Refusal {
 		return call.Refuse(call.StateRefused, "the server speaks %s and has asked for nothing", s.Version)
 	case m.list != "" && s.Offers.Lacks(m.list):
 		return &call.Refusal{Reason: call.ListFailed, Impact: call.ImpactNone, Err: errLacking}
+	case m.level != "" && !hears(s):
+		return &call.Refusal{Reason: call.Internal, Impact: call.ImpactNone, Err: errUnheard}
 	}
 	return nil
 }

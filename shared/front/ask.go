@@ -22,8 +22,9 @@ func (f *Front) ask(w http.ResponseWriter, r *http.Request, q request) {
 	reply, ctx := newReply(w, r)
 	defer reply.close()
 	defer f.running.begin(q, reply.cancel)()
-	if q.call.Notify = reply.sink(q); q.call.Notify != nil && !q.modern {
-		q.call.Meta = listening(q.call.Meta)
+	least := f.listens(q)
+	if q.call.Notify = reply.sink(least); q.call.Notify != nil && !q.modern {
+		q.call.Meta = listening(q.call.Meta, least)
 	}
 	answer, refusal := f.Relay.Run(ctx, q.call)
 	defer answer.Settle()
@@ -52,16 +53,14 @@ func (f *Front) addressed(r *http.Request, q *request) *call.Refusal {
 	return wire.CheckParams(r.Header, f.Relay.Headers(r.Context(), q.call), q.Arguments)
 }
 
-// sink passes on what a server tells of the call: progress, and log messages to
-// those who want them. A modern agent asks for them with each request
-// (2026-07-28, server/utilities/logging); one of an older era cannot be told
-// apart from one that did. Nil where nobody takes any.
-func (p *reply) sink(q request) func(string, json.RawMessage) {
+// sink passes on what a server tells of the call: progress, and log messages
+// from the level least on. Nil where nobody takes any.
+func (p *reply) sink(least string) func(string, json.RawMessage) {
 	if p.events == nil {
 		return nil
 	}
 	return func(method string, params json.RawMessage) {
-		if method != "notifications/message" || !q.modern || q.LogLevel {
+		if method != wire.NoticeLog || wire.Reaches(params, least) {
 			p.notify(method, params)
 		}
 	}
@@ -69,13 +68,12 @@ func (p *reply) sink(q request) func(string, json.RawMessage) {
 
 // listening is the _meta of an agent of an older era that takes log messages:
 // such an agent cannot ask for them with its request, and a modern server sends
-// none unasked. The level is the one that servers have where none is set; what
-// an agent sets with logging/setLevel is of a session, and it has none here.
-func listening(meta json.RawMessage) json.RawMessage {
+// none unasked.
+func listening(meta json.RawMessage, least string) json.RawMessage {
 	if len(meta) == 0 {
 		meta = json.RawMessage(`{}`)
 	}
-	parts, err := wire.Splice(meta, wire.Set{Name: wire.MetaLogLevel, Value: json.RawMessage(`"info"`), Absent: true})
+	parts, err := wire.Splice(meta, wire.Set{Name: wire.MetaLogLevel, Value: json.RawMessage(`"` + least + `"`)})
 	if err != nil {
 		return meta
 	}

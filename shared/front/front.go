@@ -50,6 +50,7 @@ type Front struct {
 	info json.RawMessage // serverInfo: the relay's own, on both eras
 
 	running running
+	levels  levels
 }
 
 // New makes the handler.

@@ -156,8 +156,10 @@ func (f *Front) dispatch(w http.ResponseWriter, r *http.Request, q request) {
 		f.discover(w, r, q)
 	case q.Method == "initialize" && !q.modern:
 		f.initialize(w, r, q)
-	case q.Method == "ping" && !q.modern, q.Method == "logging/setLevel" && !q.modern:
+	case q.Method == "ping" && !q.modern:
 		f.result(w, q, json.RawMessage(`{}`))
+	case call.Operation(q.Method) == call.OperationSetLevel && !q.modern:
+		f.setLevel(w, r, q)
 	default:
 		f.unknownMethod(w, r, q)
 	}

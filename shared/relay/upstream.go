@@ -62,6 +62,13 @@ func (r *Relay) ask(ctx context.Context, p plan, c credential, route egress.Rout
 			return Answer{Facts: facts}, asRefusal(err)
 		}
 		return r.listed(p, raw, facts)
+	case call.OperationSetLevel:
+		reply, err := r.Exchange.SetLevel(ctx, request, p.call.Level)
+		r.note(t, reply.Facts)
+		if err != nil {
+			return Answer{Facts: reply.Facts}, asRefusal(err)
+		}
+		return r.answered(p, reply)
 	case call.OperationClose:
 		facts, err := r.Exchange.End(ctx, request, p.session.State)
 		r.note(t, facts)

@@ -3,6 +3,7 @@ package wire_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"mcprelay/shared/call"
@@ -126,8 +127,11 @@ func (p *oracleRequest) meta(name []byte) (err error) {
 		p.Capabilities, err = p.optional(wire.MetaClientCapabilities, nil)
 		p.HasCapabilities = p.Capabilities != nil
 	case wire.MetaLogLevel:
-		p.LogLevel = p.kind() == '"'
-		_, err = p.text(call.BadParams, wire.MetaLogLevel)
+		quoted := p.kind() == '"'
+		p.LogLevel, err = p.text(call.BadParams, wire.MetaLogLevel)
+		if quoted && !slices.Contains(eightLevels, p.LogLevel) {
+			p.refuse(call.BadParams, "%s is no level", wire.MetaLogLevel)
+		}
 	case "progressToken":
 		p.ProgressToken, err = p.progressToken()
 	default:

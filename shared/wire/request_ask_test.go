@@ -113,8 +113,8 @@ func TestAnswersToAServersQuestionKeepTheirBytes(t *testing.T) {
 	if got, want := string(r.Capabilities), `{"elicitation":{ }}`; got != want || !r.HasCapabilities {
 		t.Errorf("Capabilities = %s, %v, want %s", got, r.HasCapabilities, want)
 	}
-	if !r.LogLevel {
-		t.Error("the log level is not seen")
+	if r.LogLevel != "info" {
+		t.Errorf("LogLevel = %q, want info", r.LogLevel)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestAStateIsThereOrNot(t *testing.T) {
 		}
 	}
 	r := read(t, toolCall(`,"inputResponses":null,"_meta":{"io.modelcontextprotocol/logLevel":null,"io.modelcontextprotocol/clientCapabilities":null}`))
-	if r.InputResponses != nil || r.LogLevel || r.Capabilities != nil || r.HasCapabilities {
+	if r.InputResponses != nil || r.LogLevel != "" || r.Capabilities != nil || r.HasCapabilities {
 		t.Errorf("null counts as present: %+v", r)
 	}
 }
@@ -146,6 +146,7 @@ func TestPartsOfAnAnswerOfTheWrongKindAreRefused(t *testing.T) {
 		`,"inputResponses":[]`, `,"inputResponses":"{}"`, `,"InputResponses":{}`, `,"inputresponses":{}`,
 		`,"ref":7`, `,"argument":"x"`, `,"context":7`,
 		`,"_meta":{"io.modelcontextprotocol/logLevel":7}`, `,"_meta":{"io.modelcontextprotocol/logLevel":{}}`, `,"_meta":{"io.modelcontextprotocol/loglevel":"info"}`,
+		`,"_meta":{"io.modelcontextprotocol/logLevel":"loud"}`, `,"_meta":{"io.modelcontextprotocol/logLevel":""}`, `,"_meta":{"io.modelcontextprotocol/logLevel":"INFO"}`,
 		`,"_meta":{"io.modelcontextprotocol/clientCapabilities":[]}`, `,"_meta":{"io.modelcontextprotocol/clientcapabilities":{}}`,
 	} {
 		if reason, _ := refused(t, toolCall(rest)); reason != call.BadParams {
@@ -157,7 +158,6 @@ func TestPartsOfAnAnswerOfTheWrongKindAreRefused(t *testing.T) {
 func TestPartsOfAnAnswerMayHoldAnything(t *testing.T) {
 	for _, rest := range []string{
 		`,"inputResponses":{"InputResponses":{"Name":1,"name":2}}`,
-		`,"_meta":{"io.modelcontextprotocol/logLevel":"nothing that exists"}`,
 		`,"_meta":{"io.modelcontextprotocol/clientCapabilities":{"Sampling":{},"sampling":{}}}`,
 	} {
 		read(t, toolCall(rest))
