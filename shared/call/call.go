@@ -163,7 +163,7 @@ type Call struct {
 }
 
 // About names what the call is about in the audit trail: the tool, the
-// resource, the prompt, "discover", "close" or "logging/setLevel".
+// resource, the prompt, "discover", "close", "logging/setLevel" or "approve".
 func (c Call) About() string {
 	switch c.Operation {
 	case OperationToolsCall:
