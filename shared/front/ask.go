@@ -8,7 +8,6 @@ import (
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/relay"
-	"mcprelay/shared/session"
 	"mcprelay/shared/wire"
 )
 
@@ -87,7 +86,7 @@ func rpcError(modern bool, a relay.Answer) (status int, raw json.RawMessage) {
 	if !modern {
 		return http.StatusOK, a.Error
 	}
-	old := a.Facts.Era == session.Legacy
+	old := a.Legacy()
 	switch {
 	case a.Code == call.CodeMethodNotFound:
 		return http.StatusNotFound, a.Error

@@ -62,25 +62,8 @@ type Answer struct {
 	server  *registry.Server
 }
 
-// Offered are the descriptors of an acquisition that callers are shown, tools
-// under their offered names, in the server's order.
-func (a Answer) Offered() []json.RawMessage {
-	shown := []json.RawMessage{}
-	for _, item := range a.Items {
-		if policy.Offers(a.tenant.Rules, itemTarget(a.tenant, a.server, a.list, item.Name)) {
-			shown = append(shown, item.Raw)
-		}
-	}
-	for _, tool := range a.Tools {
-		if !offers(a.tenant, a.server, tool.Name) {
-			continue
-		}
-		if descriptor, err := tool.Renamed(a.server.Offered(tool.Name)); err == nil {
-			shown = append(shown, descriptor)
-		}
-	}
-	return shown
-}
+// Legacy reports whether the server is one of 2025-11-25 or older.
+func (a Answer) Legacy() bool { return a.Facts.Era == session.Legacy }
 
 // policy: may they?
 func (r *Relay) policy(ctx context.Context, e errand, t *trail) (plan, *call.Refusal) {
