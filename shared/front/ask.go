@@ -22,7 +22,7 @@ func (f *Front) ask(w http.ResponseWriter, r *http.Request, q request) {
 	defer reply.close()
 	defer f.running.begin(q, reply.cancel)()
 	least := f.listens(q)
-	if q.call.Notify = reply.sink(least); q.call.Notify != nil && !q.modern {
+	if q.call.Notify = reply.sink(q, least); q.call.Notify != nil && !q.modern {
 		q.call.Meta = listening(q.call.Meta, least)
 	}
 	answer, refusal := f.Relay.Run(ctx, q.call)
@@ -53,9 +53,9 @@ func (f *Front) addressed(r *http.Request, q *request) *call.Refusal {
 }
 
 // sink passes on what a server tells of the call: progress, and log messages
-// from the level least on. Nil where nobody takes any.
-func (p *reply) sink(least string) func(string, json.RawMessage) {
-	if p.events == nil {
+// from the level least on. Nil where the agent takes none, or asked for none.
+func (p *reply) sink(q request, least string) func(string, json.RawMessage) {
+	if !p.takes || q.ProgressToken == nil && least == "" {
 		return nil
 	}
 	return func(method string, params json.RawMessage) {
@@ -70,7 +70,7 @@ func (p *reply) sink(least string) func(string, json.RawMessage) {
 // none unasked.
 func listening(meta json.RawMessage, least string) json.RawMessage {
 	if len(meta) == 0 {
-		meta = json.RawMessage(`{}`)
+		return json.RawMessage(`{"` + wire.MetaLogLevel + `":"` + least + `"}`)
 	}
 	parts, err := wire.Splice(meta, wire.Set{Name: wire.MetaLogLevel, Value: json.RawMessage(`"` + least + `"`)})
 	if err != nil {
