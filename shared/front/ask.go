@@ -94,7 +94,7 @@ func rpcError(modern bool, a relay.Answer) (status int, raw json.RawMessage) {
 		return http.StatusOK, recoded(a.Error, call.CodeInvalidParams)
 	case a.Code > call.CodeHeaderMismatch || a.Code < call.CodeUnsupportedVersion:
 		return http.StatusOK, a.Error
-	case old: // before 2026-07-28 the three codes had no meaning
+	case old && a.Code != call.CodeMissingCapability: // it speaks of what the relay sent, in an era without these codes
 		return http.StatusOK, recoded(a.Error, call.CodeCall)
 	}
 	return http.StatusBadRequest, a.Error

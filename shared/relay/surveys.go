@@ -19,7 +19,13 @@ type surveys struct {
 	closed bool
 	open   map[gateKey]chan struct{}
 	ended  map[gateKey]ended
-	waited map[gateKey]*registry.Server // for whose first lists somebody has waited
+	waits  map[gateKey]firstWait
+}
+
+// firstWait is until when lists wait for the first ones of a server.
+type firstWait struct {
+	server *registry.Server // another registration has a wait of its own
+	until  time.Time
 }
 
 // ended is how the last survey of a server ended.
@@ -32,7 +38,7 @@ type ended struct {
 
 func newSurveys() *surveys {
 	quit, stop := context.WithCancel(context.Background())
-	return &surveys{quit: quit, stop: stop, open: map[gateKey]chan struct{}{}, ended: map[gateKey]ended{}, waited: map[gateKey]*registry.Server{}}
+	return &surveys{quit: quit, stop: stop, open: map[gateKey]chan struct{}{}, ended: map[gateKey]ended{}, waits: map[gateKey]firstWait{}}
 }
 
 // surveyed begins a survey of a server, unless one is under way, or one failed
@@ -89,20 +95,21 @@ func (s *surveys) end(key gateKey, done chan struct{}, e ended) {
 	close(done)
 }
 
-// first reports whether nobody has waited yet for the lists of a server under
-// this registration.
-func (s *surveys) first(p plan) bool {
+// first is how long lists still wait for the first ones of a server: [FirstWait]
+// from when the first agent asked for them, for whoever asks meanwhile, and never
+// again under this registration.
+func (s *surveys) first(p plan) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := gateKey{p.tenant.ID, p.server.Name}
-	if s.waited[key] == p.server {
-		return false
+	key, now := gateKey{p.tenant.ID, p.server.Name}, time.Now()
+	if wait, ok := s.waits[key]; ok && wait.server == p.server {
+		return max(wait.until.Sub(now), 0)
 	}
-	if len(s.waited) >= maxShelf {
-		clear(s.waited)
+	if len(s.waits) >= maxShelf {
+		clear(s.waits)
 	}
-	s.waited[key] = p.server
-	return true
+	s.waits[key] = firstWait{server: p.server, until: now.Add(FirstWait)}
+	return FirstWait
 }
 
 // last is how the last survey of a server under this registration ended.

@@ -98,13 +98,18 @@ func (r *Relay) Views(ctx context.Context, c call.Call) ([]View, *call.Refusal) 
 	}
 	views := make([]View, len(plans))
 	var first []<-chan struct{}
+	var limit time.Duration
 	for i, p := range plans {
 		views[i] = r.see(ctx, p)
-		if done := r.due(ctx, views[i], p); done != nil && !views[i].Known() && r.surveys.first(p) {
-			first = append(first, done)
+		done := r.due(ctx, views[i], p)
+		if done == nil || views[i].Known() {
+			continue
+		}
+		if wait := r.surveys.first(p); wait > 0 {
+			first, limit = append(first, done), max(limit, wait)
 		}
 	}
-	if await(ctx, FirstWait, first); len(first) > 0 {
+	if await(ctx, limit, first); len(first) > 0 {
 		for i, p := range plans {
 			views[i] = r.see(ctx, p)
 		}

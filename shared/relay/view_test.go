@@ -126,6 +126,32 @@ func TestAServerThatHangsLosesNobodyTheOthersLists(t *testing.T) {
 	}
 }
 
+func TestWhoeverAsksMeanwhileWaitsForTheFirstListsToo(t *testing.T) {
+	f := kit.New(t, "", "")
+	reading, answer := make(chan struct{}), make(chan struct{})
+	f.Lists = func(w http.ResponseWriter, r *http.Request, body map[string]json.RawMessage) {
+		close(reading)
+		<-answer
+		tools("look")(w, r, body)
+	}
+	got := make(chan int, 2)
+	ask := func() {
+		views, refusal := f.Views(context.Background(), kit.Call(""))
+		if refusal != nil {
+			t.Error(refusal)
+			return
+		}
+		got <- len(views[0].Tools())
+	}
+	go ask()
+	<-reading
+	go ask()
+	time.AfterFunc(50*time.Millisecond, func() { close(answer) })
+	if a, b := <-got, <-got; a != 1 || b != 1 {
+		t.Errorf("%d and %d tools, want the one for both", a, b)
+	}
+}
+
 func TestAServerWithLittleTimeToStartIsListedAllTheSame(t *testing.T) {
 	f := kit.New(t, `,"startup_timeout_ms":100`, "")
 	if view, refusal := f.View(t.Context(), kit.Call("")); refusal != nil || len(view.Tools()) == 0 {

@@ -50,7 +50,7 @@ func TestInstructionsArePlainAndBounded(t *testing.T) {
 		`7`:       "",
 		`{"a":1}`: "",
 	} {
-		_, got := wire.Opening(json.RawMessage(`{"capabilities":{},"instructions":` + text + `}`), nil)
+		_, got := wire.Opening(json.RawMessage(`{"capabilities":{},"instructions":`+text+`}`), nil)
 		if got != want {
 			t.Errorf("%.60s: got %.60q (%d bytes), want %.60q (%d)", text, got, len(got), want, len(want))
 		}
