@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -33,7 +33,7 @@ func auditCommand() *cobra.Command {
 		Use:   "audit",
 		Short: "Read the audit trail, newest first",
 		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return printAudit(c.Context(), o) },
+		RunE:  func(c *cobra.Command, _ []string) error { return printAudit(c.Context(), o, c.OutOrStdout()) },
 	}
 	f := command.Flags()
 	f.StringVar(&o.data, "data", "relay-data", "the `folder` of the local store")
@@ -79,7 +79,7 @@ func moment(text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-func printAudit(ctx context.Context, o auditOptions) (err error) {
+func printAudit(ctx context.Context, o auditOptions, w io.Writer) (err error) {
 	filter, err := o.filter(time.Now())
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func printAudit(ctx context.Context, o auditOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	out := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
+	out := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	defer func() { err = errors.Join(err, out.Flush()) }()
 	if !o.json {
 		fmt.Fprintln(out, "TIME\tAGENT\tSERVER\tABOUT\tDECISION\tOUTCOME\tREASON\tMS\tCALL")
@@ -101,7 +101,7 @@ func printAudit(ctx context.Context, o auditOptions) (err error) {
 			return err
 		}
 		for _, record := range records {
-			if err := printRecord(out, record, o.json); err != nil {
+			if err := printRecord(w, out, record, o.json); err != nil {
 				return err
 			}
 		}
@@ -114,20 +114,20 @@ func printAudit(ctx context.Context, o auditOptions) (err error) {
 	return nil
 }
 
-func printRecord(out *tabwriter.Writer, r audit.Record, asJSON bool) error {
+func printRecord(w, table io.Writer, r audit.Record, asJSON bool) error {
 	if asJSON {
 		line, err := json.Marshal(r)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(os.Stdout, "%s\n", line)
+		_, err = fmt.Fprintf(w, "%s\n", line)
 		return err
 	}
 	outcome := string(r.Outcome)
 	if r.State == audit.StateIntent {
 		outcome = "(open)"
 	}
-	_, err := fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%s\n", r.Time.Format(time.RFC3339), plain(r.Agent), plain(r.Server), plain(r.About), r.Decision, outcome, r.Reason, r.DurationMS, r.CallID)
+	_, err := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%s\n", r.Time.Format(time.RFC3339), plain(r.Agent), plain(r.Server), plain(r.About), r.Decision, outcome, r.Reason, r.DurationMS, r.CallID)
 	return err
 }
 

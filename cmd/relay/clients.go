@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"strings"
 )
 
 // client is how one kind of client is told of the relay.
@@ -109,9 +110,13 @@ func stdio(e entry) (string, error) {
 }
 
 // bridged starts the bridge. It speaks Streamable HTTP only: the relay has no
-// HTTP+SSE to fall back to.
+// HTTP+SSE to fall back to. Of the names of this machine it knows two, and asks
+// for a word about plain http to the others.
 func bridged(e entry) child {
 	args := []string{"-y", bridge, e.url, "--transport", "http-only"}
+	if strings.HasPrefix(e.url, "http:") {
+		args = append(args, "--allow-http")
+	}
 	if e.headerFile != "" {
 		args = append(args, "--header-file", e.headerFile)
 	} else {

@@ -38,7 +38,7 @@ func TestJSONOfEachClientIsWhatTheClientReads(t *testing.T) {
 	header := func(value string) map[string]any { return map[string]any{"Authorization": "Bearer " + value} }
 	bridge := func(url string) map[string]any {
 		return map[string]any{"command": "npx", "args": []any{
-			"-y", "mcp-remote@0.15.1", url, "--transport", "http-only", "--header", "Authorization:${RELAY_AUTHORIZATION}",
+			"-y", "mcp-remote@0.15.1", url, "--transport", "http-only", "--allow-http", "--header", "Authorization:${RELAY_AUTHORIZATION}",
 		}}
 	}
 	input := map[string]any{"type": "promptString", "id": "relay-token", "description": "Token for the relay", "password": true}
@@ -110,6 +110,15 @@ func TestABridgeMayReadTheHeaderFromAFile(t *testing.T) {
 		}
 		if !strings.Contains(note, "/run/user/relay header") || strings.Contains(note, headerVariable) {
 			t.Errorf("%s says %s", client, note)
+		}
+	}
+}
+
+func TestABridgeToAnEncryptedAddressIsHeldToIt(t *testing.T) {
+	for _, client := range []string{"zed", "stdio"} {
+		out, _, err := execute(t, "connect", client, "--url", "https://http.example.com")
+		if err != nil || strings.Contains(out, "--allow-http") {
+			t.Errorf("%s: %v, %s", client, err, out)
 		}
 	}
 }

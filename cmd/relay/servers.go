@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,22 +43,6 @@ func statusCommand() *cobra.Command {
 	return command
 }
 
-func approveCommand() *cobra.Command {
-	var f flags
-	command := &cobra.Command{
-		Use:   "approve SERVER [TOOL...] --config FILE",
-		Short: "Approve tools as they are described now, all held back ones where none is named",
-		Long: "Approve tools as they were described when they were last read, all that are held back where none is named.\n" +
-			"A tool is named as its server does. A relay that runs over the same folder follows within 15 seconds.",
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return withRelay(c.Context(), f, func(l *localRelay) error { return approve(c.Context(), l, c.OutOrStdout(), args) })
-		},
-	}
-	f.add(command)
-	return command
-}
-
 // withRelay runs something over the local store.
 func withRelay(ctx context.Context, f flags, do func(*localRelay) error) (err error) {
 	c, err := loadConfig(f)
@@ -78,23 +61,6 @@ func withRelay(ctx context.Context, f flags, do func(*localRelay) error) (err er
 	return do(l)
 }
 
-func approve(ctx context.Context, l *localRelay, out io.Writer, args []string) error {
-	changed, err := l.app.Relay().Approve(ctx, l.config.Tenant.ID, args[0], args[1:]...)
-	if refusal := new(call.Refusal); errors.As(err, &refusal) {
-		return fmt.Errorf("%s: %w", refusal.Row().Sentence, refusal)
-	}
-	if err != nil {
-		return fmt.Errorf("approving tools of %s: %w", args[0], err)
-	}
-	for _, tool := range changed {
-		fmt.Fprintf(out, "relay: %s of %s is approved\n", plain(tool), args[0])
-	}
-	if len(changed) == 0 {
-		fmt.Fprintf(out, "relay: no tool of %s waits for approval\n", args[0])
-	}
-	return nil
-}
-
 // status is one server as the operator sees it.
 type status struct {
 	Server    string     `json:"server"`
@@ -107,13 +73,8 @@ type status struct {
 	Templates int        `json:"resource_templates"`
 	Prompts   int        `json:"prompts"`
 	Held      []heldTool `json:"held,omitempty"`
+	Digest    string     `json:"tools_digest,omitempty"` // of all its tools, as approve takes it
 	Acquired  time.Time  `json:"acquired,omitzero"`
-}
-
-// heldTool is a tool whose description nobody approved.
-type heldTool struct {
-	Tool string `json:"tool"`
-	Why  string `json:"why"`
 }
 
 // statuses asks how every registered server is.
@@ -145,9 +106,7 @@ func statusOf(r relay.Status, view relay.View, reachable bool) status {
 	s := status{Server: r.Server, Status: "ok"}
 	if reachable {
 		s.Tools, s.Resources, s.Templates, s.Prompts = len(view.Tools()), len(view.Resources()), len(view.Templates()), len(view.Prompts())
-		for _, held := range view.Held() {
-			s.Held = append(s.Held, heldTool(held))
-		}
+		s.Held, s.Digest = heldOf(view), view.Catalog.ToolsDigest()
 		if s.Acquired = view.Catalog.Acquired.UTC(); !view.Known() {
 			s.Status = "unread"
 		}
@@ -170,13 +129,7 @@ func printStatus(ctx context.Context, l *localRelay, w io.Writer, asJSON bool) e
 		return err
 	}
 	if asJSON {
-		encoder := json.NewEncoder(w)
-		for _, s := range all {
-			if err := encoder.Encode(s); err != nil {
-				return err
-			}
-		}
-		return nil
+		return printJSON(w, all)
 	}
 	out := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(out, "SERVER\tSTATUS\tTOOLS\tRESOURCES\tTEMPLATES\tPROMPTS\tHELD\tACQUIRED\tWHY")
@@ -187,9 +140,7 @@ func printStatus(ctx context.Context, l *localRelay, w io.Writer, asJSON bool) e
 		return err
 	}
 	for _, s := range all {
-		for _, held := range s.Held {
-			fmt.Fprintf(w, "%s: tool %s is %s: relay servers approve %s %s\n", s.Server, plain(held.Tool), held.Why, s.Server, plain(held.Tool))
-		}
+		printHeld(w, s)
 	}
 	return nil
 }

@@ -50,7 +50,12 @@ func (b *bench) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		kit.Result(w, body, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}`)
 		return
 	}
-	kit.Result(w, body, fmt.Sprintf(`{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"look","description":%q,"inputSchema":{"type":"object"}}]}`, b.wording.Load()))
+	wording, err := json.Marshal(b.wording.Load())
+	if err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	kit.Result(w, body, fmt.Sprintf(`{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"look","description":%s,"inputSchema":{"type":"object"}}]}`, wording))
 }
 
 // run runs a subcommand of servers. Another bound on descriptors is another
@@ -93,7 +98,7 @@ func (b *bench) status(t *testing.T, bound int, server string) status {
 
 func TestStatusSaysOfEveryServerHowItIs(t *testing.T) {
 	b := newBench(t)
-	ignored := cmpopts.IgnoreFields(status{}, "Acquired", "Detail")
+	ignored := cmpopts.IgnoreFields(status{}, "Acquired", "Detail", "Digest")
 	for server, want := range map[string]status{
 		"up":   {Server: "up", Status: "ok", Tools: 1},
 		"poor": {Server: "poor", Status: "unusable", Stage: "credential", Reason: "secret_missing"},
@@ -111,35 +116,6 @@ func TestStatusSaysOfEveryServerHowItIs(t *testing.T) {
 	}
 	if got := b.requests.Load() - before; got != 0 {
 		t.Errorf("what is fresh was asked for with %d requests", got)
-	}
-}
-
-func TestAChangedToolIsHeldUntilItIsApproved(t *testing.T) {
-	for name, tools := range map[string][]string{"by its name": {"look"}, "all": nil} {
-		t.Run(name, func(t *testing.T) {
-			b := newBench(t)
-			if s := b.status(t, 1000, "up"); s.Tools != 1 || s.Held != nil {
-				t.Fatalf("at first: %+v", s)
-			}
-			b.wording.Store("Looks elsewhere.")
-			if s := b.status(t, 2000, "up"); s.Tools != 0 || !cmp.Equal(s.Held, []heldTool{{"look", "changed"}}) {
-				t.Fatalf("changed: %+v", s)
-			}
-			if table, _ := b.run(t, 2000, "status"); !strings.Contains(table, "relay servers approve up look") {
-				t.Errorf("nobody is told what to do: %s", table)
-			}
-			before := b.requests.Load()
-			out, err := b.run(t, 2000, append([]string{"approve", "up"}, tools...)...)
-			if err != nil || out != "relay: look of up is approved\n" || b.requests.Load() != before {
-				t.Errorf("approving: %v, %q", err, out)
-			}
-			if s := b.status(t, 2000, "up"); s.Tools != 1 || s.Held != nil {
-				t.Errorf("approved: %+v", s)
-			}
-			if out, err := b.run(t, 2000, "approve", "up"); err != nil || out != "relay: no tool of up waits for approval\n" {
-				t.Errorf("again: %v, %q", err, out)
-			}
-		})
 	}
 }
 

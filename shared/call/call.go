@@ -95,7 +95,8 @@ const (
 	OperationResourcesRead Operation = "resources/read"
 	OperationPromptsGet    Operation = "prompts/get"
 	OperationComplete      Operation = "completion/complete"
-	OperationClose         Operation = "close" // the relay ends an upstream session
+	OperationSetLevel      Operation = "logging/setLevel" // of the caller's session at a server
+	OperationClose         Operation = "close"            // the relay ends an upstream session
 )
 
 // Asks reports whether o carries an agent's request to a server.
@@ -106,6 +107,10 @@ func (o Operation) Asks() bool {
 	}
 	return false
 }
+
+// OperationApprove pins tools of a server as they are described. It is an
+// operator's, and reaches no upstream.
+const OperationApprove Operation = "approve"
 
 // List names one of a server's lists.
 type List string
@@ -133,6 +138,7 @@ type Call struct {
 	Arguments   json.RawMessage // the agent's object, or nil for none
 	Argument    json.RawMessage // of a completion: params.argument
 	Context     json.RawMessage // of a completion: params.context, or nil
+	Level       string          // of logging/setLevel: one of the eight
 	Meta        json.RawMessage // the agent's params._meta object, or nil
 	Face        Face
 	Run         string // X-Relay-Run, empty for none
@@ -157,7 +163,7 @@ type Call struct {
 }
 
 // About names what the call is about in the audit trail: the tool, the
-// resource, the prompt, "discover" or "close".
+// resource, the prompt, "discover", "close", "logging/setLevel" or "approve".
 func (c Call) About() string {
 	switch c.Operation {
 	case OperationToolsCall:

@@ -56,6 +56,9 @@ func TestAboutNamesWhatTheCallIsAbout(t *testing.T) {
 		"plan":           {Operation: call.OperationComplete, Prompt: "plan"},
 		"discover":       {Operation: call.OperationDiscover, Tool: "search"},
 		"close":          {Operation: call.OperationClose},
+		"approve":        {Operation: call.OperationApprove, Tool: "search", Server: "docs"},
+
+		"logging/setLevel": {Operation: call.OperationSetLevel, Level: "debug"},
 	} {
 		if got := c.About(); got != want {
 			t.Errorf("%s: got %q, want %q", c.Operation, got, want)
@@ -66,7 +69,7 @@ func TestAboutNamesWhatTheCallIsAbout(t *testing.T) {
 func TestOnlyAgentsRequestsAsk(t *testing.T) {
 	for operation, want := range map[call.Operation]bool{
 		call.OperationToolsCall: true, call.OperationResourcesRead: true, call.OperationPromptsGet: true, call.OperationComplete: true,
-		call.OperationDiscover: false, call.OperationClose: false, "": false, "tools/list": false,
+		call.OperationDiscover: false, call.OperationClose: false, call.OperationSetLevel: false, call.OperationApprove: false, "": false, "tools/list": false,
 	} {
 		if got := operation.Asks(); got != want {
 			t.Errorf("%q: got %v, want %v", operation, got, want)

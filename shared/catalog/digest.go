@@ -2,9 +2,11 @@ package catalog
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -21,5 +23,24 @@ func Digest(descriptor json.RawMessage) string {
 		canonical = jsontext.Value(descriptor)
 	}
 	sum := sha256.Sum256(canonical)
+	return hex.EncodeToString(sum[:])
+}
+
+// ToolsDigest is the SHA-256, in hex, of the names and the digests of all tools
+// of c, in whatever order the server gave them; empty where it has none.
+func (c Catalog) ToolsDigest() string {
+	if len(c.Tools) == 0 {
+		return ""
+	}
+	tools := slices.SortedFunc(slices.Values(c.Tools), func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
+	var buf []byte
+	for _, tool := range tools {
+		for _, part := range []string{tool.Name, tool.Digest} {
+			// The lengths keep two lists from running into the same bytes.
+			buf = binary.BigEndian.AppendUint64(buf, uint64(len(part)))
+			buf = append(buf, part...)
+		}
+	}
+	sum := sha256.Sum256(buf)
 	return hex.EncodeToString(sum[:])
 }

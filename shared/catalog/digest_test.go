@@ -95,3 +95,23 @@ func FuzzDigest(f *testing.F) {
 		}
 	})
 }
+
+func TestTheDigestOfAllToolsIsOfEachOne(t *testing.T) {
+	a, b := catalog.Tool{Name: "a", Digest: "1"}, catalog.Tool{Name: "b", Digest: "2"}
+	of := func(tools ...catalog.Tool) string { return catalog.Catalog{Tools: tools}.ToolsDigest() }
+	whole := of(a, b)
+	if len(whole) != 64 || of(b, a) != whole || of() != "" {
+		t.Errorf("got %q, %q in another order, and %q of none", whole, of(b, a), of())
+	}
+	for name, other := range map[string]string{
+		"one less":            of(a),
+		"another description": of(a, catalog.Tool{Name: "b", Digest: "3"}),
+		"another name":        of(a, catalog.Tool{Name: "c", Digest: "2"}),
+		"another border":      of(catalog.Tool{Name: "a1", Digest: ""}, b),
+		"swapped":             of(catalog.Tool{Name: "a", Digest: "2"}, catalog.Tool{Name: "b", Digest: "1"}),
+	} {
+		if other == whole {
+			t.Errorf("%s: has the same digest", name)
+		}
+	}
+}

@@ -100,16 +100,13 @@ func (b Bounds) named(name string) error {
 	return b.Name(name)
 }
 
-// maxURI bounds a URI, in bytes: what RFC 9110 section 4.1 wants every
-// recipient to take.
-const maxURI = 8000
-
 // checkURI says what is wrong with a URI or a template of one, which is a name
-// to the relay and nothing that it fetches.
+// to the relay and nothing that it fetches. One that no agent could ask for, or
+// no header carry, is not listed either.
 func checkURI(s string) error {
 	switch {
-	case len(s) > maxURI:
-		return fmt.Errorf("it is longer than %d bytes", maxURI)
+	case len(s) > wire.MaxName:
+		return fmt.Errorf("it is longer than %d bytes", wire.MaxName)
 	case !utf8.ValidString(s):
 		return errors.New("it is not valid UTF-8")
 	case strings.TrimSpace(s) != s || strings.ContainsFunc(s, unicode.IsControl):

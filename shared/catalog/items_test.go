@@ -16,7 +16,7 @@ import (
 )
 
 func TestOneOddItemNeverLosesTheOthers(t *testing.T) {
-	long := `"` + strings.Repeat("u", 8001) + `"`
+	long := `"` + strings.Repeat("u", 4097) + `"`
 	for _, c := range []struct {
 		name  string
 		list  call.List
@@ -35,7 +35,7 @@ func TestOneOddItemNeverLosesTheOthers(t *testing.T) {
 			{Name: "file:///a.txt", Reason: "another of this uri came before"},
 			{Reason: "descriptor 8: its uri is unusable: it begins or ends with a blank, or holds a control character"},
 			{Reason: "descriptor 9: its uri is unusable: it begins or ends with a blank, or holds a control character"},
-			{Reason: "descriptor 10: its uri is unusable: it is longer than 8000 bytes"},
+			{Reason: "descriptor 10: its uri is unusable: it is longer than 4096 bytes"},
 			{Reason: "descriptor 12: it has no uri"}, {Reason: "descriptor 13: it has no uri"}, {Reason: "descriptor 14: it has no uri"}, {Reason: "descriptor 15: it has no uri"},
 		}},
 		{"templates", call.ListTemplates, []string{
@@ -83,7 +83,7 @@ func TestItemsAreBoundedOneByOne(t *testing.T) {
 
 // A rule for the names of tools is none for URIs.
 func TestURIsMayBeLongerThanNames(t *testing.T) {
-	uri := strings.Repeat("u", 8000)
+	uri := strings.Repeat("u", 4096)
 	items, skips := catalog.Items(call.ListResources, raw(`{"uri":"`+uri+`","name":"a"}`), usable)
 	if len(items) != 1 || items[0].Name != uri {
 		t.Errorf("got %d items, skips %v", len(items), skips)

@@ -27,11 +27,14 @@ type Catalog struct {
 	Resources    []Item            `json:"-"`
 	Templates    []Item            `json:"-"`
 	Prompts      []Item            `json:"-"`
-	Skips        []Skip            `json:"skips,omitempty"`   // of all four lists
-	Pins         map[string]string `json:"-"`                 // tool -> the digest that was approved
-	Acquired     time.Time         `json:"acquired,omitzero"` // when the tools were read
-	Listed       time.Time         `json:"listed,omitzero"`   // when all four lists were; zero: tools only
-	Version      int64             `json:"-"`                 // of the store; 0 where it is not stored
+	Skips        []Skip            `json:"skips,omitempty"` // of all four lists
+	Pins         map[string]string `json:"-"`               // tool -> the digest that was approved
+	// Failed are the lists that could not be read when the others were: what is
+	// here of them is older, or nothing.
+	Failed   map[call.List]call.Reason `json:"failed,omitempty"`
+	Acquired time.Time                 `json:"acquired,omitzero"` // when the tools were read
+	Listed   time.Time                 `json:"listed,omitzero"`   // when all four lists were; zero: tools only
+	Version  int64                     `json:"-"`                 // of the store; 0 where it is not stored
 }
 
 // Tool finds a tool by the upstream's own name.

@@ -8,7 +8,7 @@ import (
 
 // maxExpressions bounds the expressions of a template: those of real servers
 // have a handful, and each is looked for in every URI that may be its.
-const maxExpressions = 32
+const maxExpressions = 8
 
 // What is wrong with a template. The texts quote nothing of it.
 var (

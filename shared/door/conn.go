@@ -132,6 +132,7 @@ func (c *conn) isRetired() bool {
 func (c *conn) answer() bool {
 	r, err := http.ReadRequest(c.reader)
 	if err != nil {
+		_ = c.tcp.SetWriteDeadline(time.Now().Add(lingerTime))
 		_, _ = io.WriteString(c.tcp, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 		c.linger()
 		return false

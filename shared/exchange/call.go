@@ -92,6 +92,9 @@ func (x *Exchange) put(ctx context.Context, r *Request, m *message, s session.St
 		return answer{}, refusal
 	}
 	m.verb, m.agents, m.state, m.id = http.MethodPost, true, s, wire.NumberID(x.ids.Add(1))
+	if r.SessionID != nil && s.SessionID != "" {
+		r.SessionID(s.SessionID)
+	}
 	p, refusal := x.post(ctx, r, m)
 	var a answer
 	if refusal == nil {
@@ -117,6 +120,8 @@ func unaskable(r *Request, m *message, s session.State) *call.Refusal {
 		return call.Refuse(call.StateRefused, "the server speaks %s and has asked for nothing", s.Version)
 	case m.list != "" && s.Offers.Lacks(m.list):
 		return &call.Refusal{Reason: call.ListFailed, Impact: call.ImpactNone, Err: errLacking}
+	case m.level != "" && !hears(s):
+		return &call.Refusal{Reason: call.Internal, Impact: call.ImpactNone, Err: errUnheard}
 	}
 	return nil
 }

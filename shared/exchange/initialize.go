@@ -3,7 +3,6 @@ package exchange
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/session"
@@ -80,31 +79,13 @@ func (x *Exchange) initialized(ctx context.Context, r *Request, a *answer) (sess
 		return s, &call.Refusal{Reason: call.NoCommonVersion, Detail: "initialize: another protocolVersion", Quote: clip([]byte(version))}
 	}
 	s.Version = version
-	s.Offers, s.Instructions = wire.Opening(a.reply.Result)
+	s.Offers, s.Instructions = wire.Opening(a.reply.Result, r.Mask)
 	refusal := x.notify(ctx, r, s)
 	if refusal != nil {
 		x.end(ctx, r, s)
 		return s, refusal
 	}
-	x.listen(ctx, r, s)
 	return s, nil
-}
-
-// listenTime bounds listen: a server that does not answer it may still answer
-// calls.
-const listenTime = 2 * time.Second
-
-// listen asks for a session's log messages, which some servers send to nobody
-// who has not set a level (MCP 2025-11-25, server/utilities/logging). A level
-// that an agent sets cannot be it: the agent has no session with the relay, and
-// may share this one. What comes of it does not matter to the call.
-func (x *Exchange) listen(ctx context.Context, r *Request, s session.State) {
-	if s.SessionID == "" || !s.Offers.Has(call.OffersLogging) {
-		return
-	}
-	bounded, cancel := context.WithTimeout(ctx, listenTime)
-	defer cancel()
-	_, _ = x.tell(bounded, r, methodSetLevel, s)
 }
 
 // notify sends notifications/initialized. Any 2xx accepts it: servers answer

@@ -33,6 +33,7 @@ type message struct {
 	trace        string          // for _meta.traceparent, well formed or empty
 	list         call.List       // that it reads, empty for other messages
 	cursor       json.RawMessage // of a list: a JSON string, nil for the first page
+	level        string          // of logging/setLevel, empty for other messages
 	about        wire.ID         // of notifications/cancelled
 	reason       string          // of notifications/cancelled
 }
@@ -104,8 +105,6 @@ func (x *Exchange) appendParams(dst []byte, m *message) ([]byte, error) {
 		dst = append(dst, m.state.Version...)
 		dst = append(dst, `","capabilities":{},"clientInfo":`...)
 		return append(dst, x.client...), nil
-	case methodSetLevel:
-		return append(dst, `,"level":"info"`...), nil
 	case methodCancelled:
 		dst = append(dst, `,"requestId":`...)
 		dst = append(dst, m.about.Raw()...)
@@ -114,6 +113,9 @@ func (x *Exchange) appendParams(dst []byte, m *message) ([]byte, error) {
 	}
 	if m.ask.Operation != "" {
 		dst = m.ask.Append(dst, m.state.Era == session.Modern)
+	}
+	if m.level != "" {
+		dst = append(append(append(dst, `,"level":"`...), m.level...), '"')
 	}
 	if m.cursor != nil {
 		dst = append(dst, `,"cursor":`...)

@@ -37,7 +37,7 @@ func (x *Exchange) probe(ctx context.Context, r *Request) (session.State, *call.
 			version = found.version
 		case found.era == session.Modern:
 			s := session.State{Era: session.Modern, Version: version}
-			s.Offers, s.Instructions = wire.Opening(a.reply.Result)
+			s.Offers, s.Instructions = wire.Opening(a.reply.Result, r.Mask)
 			return x.judge(ctx, r, s), nil
 		default:
 			return session.State{Era: session.Legacy}, nil

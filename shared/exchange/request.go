@@ -66,6 +66,12 @@ type Request struct {
 	// caller's goroutine: progress with the progressToken of Meta, and log
 	// messages. The bytes are valid during the call only. Nil drops them.
 	Notify func(method string, params json.RawMessage)
+	// SessionID is told the id of the session that the request goes to, before it
+	// does: what the server tells meanwhile may hold it. Nil: nobody wants it.
+	SessionID func(id string)
+	// Mask takes secrets out of the server's own words before any of them are
+	// kept. Nil keeps them as they are.
+	Mask func(text string) string
 
 	facts *Facts // of the call, filled as it goes
 	offer string // the legacy version to open with; the newest where empty
@@ -169,7 +175,7 @@ type Facts struct {
 	Version string
 	// Offers is what the server said that it has when it was opened, and
 	// Instructions what it wants a model to know: plain text of at most
-	// [wire.MaxInstructions] bytes, the server's own words, masked by nobody.
+	// [wire.MaxInstructions] bytes, the server's own words under [Request.Mask].
 	Offers       call.Offers
 	Instructions string
 	Session      string // one of the Session constants; empty before it is known

@@ -108,7 +108,7 @@ func TestNotificationsAboutTheCallAreHandedOn(t *testing.T) {
 	opening := streaming(body + event(`{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`))
 	want := []string{
 		wire.NoticeProgress + ` {"progressToken":7,"progress":1.0}`, wire.NoticeLog + ` { "level":"info","data":"<&>" }`,
-		wire.NoticeProgress + ` {"progressToken":"7","progress":4}`,
+		wire.NoticeProgress + ` {"progressToken":7,"progress":4}`,
 	}
 	for era, p := range map[session.Era]*peer{
 		session.Modern: newPeer(t, modern(answer)),

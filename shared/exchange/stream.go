@@ -50,8 +50,11 @@ func count(reply *wire.Reply, r *Request, m *message) {
 		return
 	}
 	r.facts.Notifications++
-	if r.Notify != nil && m.ask.Operation != "" && reply.Concerns(m.meta) {
-		r.Notify(reply.Method, reply.Params)
+	if r.Notify == nil || m.ask.Operation == "" {
+		return
+	}
+	if params, ok := reply.Concerns(m.meta); ok {
+		r.Notify(reply.Method, params)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -188,7 +189,7 @@ func TestAServerThatIsDownIsNamedAndLosesNobodyTheOthers(t *testing.T) {
 	if got := names(t, reply, "tools", "name"); len(got) != 3 || !strings.HasPrefix(got[0], "up__") {
 		t.Errorf("tools %v", got)
 	}
-	if !strings.Contains(reply, `"mcprelay/unavailable":{"docs":{"stage":"list","reason":"list_failed","sentence":`) {
+	if !strings.Contains(reply, `"dev.mcprelay/unavailable":{"docs":{"stage":"list","reason":"list_failed","sentence":`) {
 		t.Errorf("nothing says which server is down: %s", reply)
 	}
 	if reply := legacy(f, "/v1/servers/docs/mcp", "tools/list", `{}`); !strings.Contains(reply, `"reason":"list_failed"`) {
@@ -234,6 +235,161 @@ func TestAListGoesOnWhereItsCursorSays(t *testing.T) {
 	for _, cursor := range []string{"x", "dXA", "!!!!", "dXAKdDAw="} {
 		if reply := legacy(f, allPath, "tools/list", `{"cursor":"`+cursor+`"}`); !strings.Contains(reply, `"code":-32602`) {
 			t.Errorf("cursor %s: %s", cursor, reply)
+		}
+	}
+}
+
+func TestNamesThatOnlyListsExplainAreReadFirst(t *testing.T) {
+	f, up, docs := newAll(t)
+	var shortened string
+	for _, name := range names(t, legacy(f, allPath, "tools/list", `{}`), "tools", "name") {
+		if strings.HasPrefix(name, "docs__a_b_c_d_") {
+			shortened = name
+		}
+	}
+	fresh := kit.New(t, "", "") // another process, before an empty store
+	fresh.Registry.Registration = up.Registry.Registration
+	cold := frontOf(fresh, false)
+	legacy(cold, allPath, "tools/call", `{"name":"`+shortened+`"}`)
+	if asked := docs.params("tools/call"); !strings.Contains(asked, `"name":"a.b/c d"`) {
+		t.Errorf("the server was asked %s", asked)
+	}
+	fresh = kit.New(t, "", "")
+	fresh.Registry.Registration = up.Registry.Registration
+	cold = frontOf(fresh, false)
+	legacy(cold, allPath, "resources/read", `{"uri":"mcprelay://resource/v1/docs/test%3A%2F%2Fa%2Fb%20c%2Fdata"}`)
+	if asked := docs.params("resources/read"); !strings.Contains(asked, `"uri":"test://a%2Fb%20c/data"`) {
+		t.Errorf("the server was asked %s", asked)
+	}
+	docs.Lists = func(w http.ResponseWriter, _ *http.Request, _ map[string]json.RawMessage) { w.WriteHeader(500) }
+	fresh = kit.New(t, "", "")
+	fresh.Registry.Registration = up.Registry.Registration
+	cold = frontOf(fresh, false)
+	posts := docs.Posts.Load()
+	if reply := legacy(cold, allPath, "tools/call", `{"name":"`+shortened+`"}`); !strings.Contains(reply, `"reason":"list_failed"`) || docs.Posts.Load() != posts {
+		t.Errorf("without the list: %s after %d posts", reply, docs.Posts.Load()-posts)
+	}
+}
+
+func TestAListThatFailedIsMissingInEveryProcess(t *testing.T) {
+	f, up, docs := newAll(t)
+	all := docs.Answer
+	docs.Answer = func(w http.ResponseWriter, r *http.Request, body map[string]json.RawMessage) {
+		if string(body["method"]) == `"resources/list"` {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		all(w, r, body)
+	}
+	legacy(f, allPath, "tools/list", `{}`)
+	second := kit.New(t, "", "")
+	second.Registry.Registration, second.Config.Catalogs = up.Registry.Registration, &up.Catalogs
+	for name, f := range map[string]*front.Front{"the one that read it": f, "another": frontOf(second, false)} {
+		if reply := legacy(f, allPath, "resources/list", `{}`); !strings.Contains(reply, `"dev.mcprelay/unavailable":{"docs":{"stage":"list","reason":"list_failed"`) {
+			t.Errorf("%s, all: %s", name, reply)
+		}
+		if reply := legacy(f, "/v1/servers/docs/mcp", "resources/list", `{}`); !strings.Contains(reply, `"reason":"list_failed"`) {
+			t.Errorf("%s, one: %s", name, reply)
+		}
+		if reply := legacy(f, "/v1/servers/docs/mcp", "prompts/list", `{}`); !strings.Contains(reply, `"name":"review"`) {
+			t.Errorf("%s, its other lists: %s", name, reply)
+		}
+	}
+}
+
+func TestAServerThatCannotBeListedOpensAllTheSame(t *testing.T) {
+	f, _, docs := newAll(t)
+	docs.Capabilities = `"prompts":{}`
+	docs.Lists = func(w http.ResponseWriter, _ *http.Request, _ map[string]json.RawMessage) { w.WriteHeader(500) }
+	reply := legacy(f, "/v1/servers/docs/mcp", "initialize", `{"protocolVersion":"2025\u002d06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+	if !strings.Contains(reply, `"capabilities":{"prompts":{}}`) || !strings.Contains(reply, `"protocolVersion":"2025-06-18"`) {
+		t.Errorf("initialize: %s", reply)
+	}
+	if reply := legacy(f, "/v1/servers/docs/mcp", "prompts/get", `{"name":"review"}`); !strings.Contains(reply, `"messages"`) {
+		t.Errorf("prompts/get: %s", reply)
+	}
+	if reply := legacy(f, "/v1/servers/none/mcp", "initialize", `{"protocolVersion":"2025-11-25"}`); !strings.Contains(reply, `"stage":"policy"`) {
+		t.Errorf("a server that is not there: %s", reply)
+	}
+}
+
+func TestAServersErrorsKeepTheMeaningOfItsEra(t *testing.T) {
+	for _, test := range []struct {
+		old, modern bool
+		code        int
+		status      int
+		want        string
+	}{
+		{true, true, -32002, 200, `"code":-32602,`}, {true, false, -32002, 200, `"code":-32002,`},
+		{true, true, -32020, 200, `"code":-31010,`}, {true, true, -32042, 200, `"reason":"input_required"`}, {true, false, -32042, 200, `"code":-32042,`},
+		{false, true, -32021, 200, `"reason":"input_required"`}, {false, false, -32021, 200, `"reason":"input_required"`},
+		{false, true, -32601, 404, `"code":-32601,`}, {false, false, -32601, 200, `"code":-32601,`},
+		{false, true, -32050, 200, `"code":-32050,`}, {true, true, -32050, 200, `"code":-32050,`}, {true, true, 7, 200, `"code":7,`},
+	} {
+		f, k := newFront(t, false)
+		k.Legacy = test.old
+		k.Answer = func(w http.ResponseWriter, _ *http.Request, body map[string]json.RawMessage) {
+			if string(body["method"]) != `"tools/call"` {
+				kit.Result(w, body, `{"protocolVersion":"2025-11-25","capabilities":{}}`)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"m","data":{"n":1.0}}}`, body["id"], test.code)
+		}
+		w := ask(f, "POST", mcpPath, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look"}}`)
+		if test.modern {
+			w = modern(f, "tools/call", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look",`+meta+`}}`, "Mcp-Name", "look")
+		}
+		if w.Code != test.status || !strings.Contains(w.Body.String(), test.want) {
+			t.Errorf("%+v: got %d %s", test, w.Code, w.Body)
+		}
+	}
+}
+
+func TestAnOlderAgentCancelsItsOwnCallOnly(t *testing.T) {
+	f, k := newFront(t, false)
+	k.Warm(t)
+	began, gone := make(chan struct{}), make(chan struct{})
+	k.Answer = func(_ http.ResponseWriter, r *http.Request, _ map[string]json.RawMessage) {
+		close(began)
+		<-r.Context().Done()
+		close(gone)
+	}
+	replied := make(chan string, 1)
+	go func() { replied <- legacy(f, mcpPath, "tools/call", `{"name":"look"}`) }()
+	<-began
+	cancel := func(id string, headers ...string) {
+		w := ask(f, "POST", mcpPath, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`+id+`}}`, headers...)
+		if w.Code != 202 || w.Body.Len() != 0 {
+			t.Errorf("got %d %s", w.Code, w.Body)
+		}
+	}
+	cancel(`"1"`)
+	cancel(`2`)
+	cancel(`1`, "X-Relay-Run", "another")
+	select {
+	case <-gone:
+		t.Fatal("somebody else's notification ended the call")
+	default:
+	}
+	cancel(`1`)
+	<-gone
+	if reply := <-replied; !strings.Contains(reply, `"reason":"cancelled"`) {
+		t.Errorf("got %s", reply)
+	}
+	if r := k.Recorder.Only(t); r.Reason != "cancelled" {
+		t.Errorf("record %+v", r)
+	}
+}
+
+func TestVersionsThatNobodySpeaksAreNamed(t *testing.T) {
+	f, _ := newFront(t, false)
+	for name, w := range map[string]*httptest.ResponseRecorder{
+		"an old one in _meta":          ask(f, "POST", mcpPath, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"1900-01-01"}}}`),
+		"a new one in the header only": ask(f, "POST", mcpPath, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "MCP-Protocol-Version", "2027-01-01"),
+	} {
+		if w.Code != 400 || !strings.Contains(w.Body.String(), `"code":-32022`) || !strings.Contains(w.Body.String(), `"supported":["2026-07-28"`) {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"strconv"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/relay"
@@ -19,8 +20,10 @@ func (f *Front) ask(w http.ResponseWriter, r *http.Request, q request) {
 	}
 	reply, ctx := newReply(w, r)
 	defer reply.close()
-	if q.call.Notify = reply.sink(q); q.call.Notify != nil && !q.modern {
-		q.call.Meta = listening(q.call.Meta)
+	defer f.running.begin(q, reply.cancel)()
+	least := f.listens(q)
+	if q.call.Notify = reply.sink(q, least); q.call.Notify != nil && !q.modern {
+		q.call.Meta = listening(q.call.Meta, least)
 	}
 	answer, refusal := f.Relay.Run(ctx, q.call)
 	defer answer.Settle()
@@ -49,16 +52,14 @@ func (f *Front) addressed(r *http.Request, q *request) *call.Refusal {
 	return wire.CheckParams(r.Header, f.Relay.Headers(r.Context(), q.call), q.Arguments)
 }
 
-// sink passes on what a server tells of the call: progress, and log messages to
-// those who want them. A modern agent asks for them with each request
-// (2026-07-28, server/utilities/logging); one of an older era cannot be told
-// apart from one that did. Nil where nobody takes any.
-func (p *reply) sink(q request) func(string, json.RawMessage) {
-	if p.events == nil {
+// sink passes on what a server tells of the call: progress, and log messages
+// from the level least on. Nil where the agent takes none, or asked for none.
+func (p *reply) sink(q request, least string) func(string, json.RawMessage) {
+	if !p.takes || q.ProgressToken == nil && least == "" {
 		return nil
 	}
 	return func(method string, params json.RawMessage) {
-		if method != "notifications/message" || !q.modern || q.LogLevel {
+		if method != wire.NoticeLog || wire.Reaches(params, least) {
 			p.notify(method, params)
 		}
 	}
@@ -66,13 +67,12 @@ func (p *reply) sink(q request) func(string, json.RawMessage) {
 
 // listening is the _meta of an agent of an older era that takes log messages:
 // such an agent cannot ask for them with its request, and a modern server sends
-// none unasked. The level is the one that servers have where none is set; what
-// an agent sets with logging/setLevel is of a session, and it has none here.
-func listening(meta json.RawMessage) json.RawMessage {
+// none unasked.
+func listening(meta json.RawMessage, least string) json.RawMessage {
 	if len(meta) == 0 {
-		meta = json.RawMessage(`{}`)
+		return json.RawMessage(`{"` + wire.MetaLogLevel + `":"` + least + `"}`)
 	}
-	parts, err := wire.Splice(meta, wire.Set{Name: wire.MetaLogLevel, Value: json.RawMessage(`"info"`), Absent: true})
+	parts, err := wire.Splice(meta, wire.Set{Name: wire.MetaLogLevel, Value: json.RawMessage(`"` + least + `"`)})
 	if err != nil {
 		return meta
 	}
@@ -86,17 +86,26 @@ func rpcError(modern bool, a relay.Answer) (status int, raw json.RawMessage) {
 	if !modern {
 		return http.StatusOK, a.Error
 	}
-	switch a.Code {
-	case call.CodeMethodNotFound:
+	old := a.Legacy()
+	switch {
+	case a.Code == call.CodeMethodNotFound:
 		return http.StatusNotFound, a.Error
-	case call.CodeHeaderMismatch, call.CodeMissingCapability, call.CodeUnsupportedVersion:
-		return http.StatusBadRequest, a.Error
-	case call.CodeNoResource:
-		if raw, err := wire.SetMember(a.Error, "code", quoted(call.CodeInvalidParams)); err == nil {
-			return http.StatusOK, raw
-		}
+	case a.Code == call.CodeNoResource:
+		return http.StatusOK, recoded(a.Error, call.CodeInvalidParams)
+	case a.Code > call.CodeHeaderMismatch || a.Code < call.CodeUnsupportedVersion:
+		return http.StatusOK, a.Error
+	case old && a.Code != call.CodeMissingCapability: // it speaks of what the relay sent, in an era without these codes
+		return http.StatusOK, recoded(a.Error, call.CodeCall)
 	}
-	return http.StatusOK, a.Error
+	return http.StatusBadRequest, a.Error
+}
+
+// recoded is an error under another code, its other bytes as they came.
+func recoded(raw json.RawMessage, code int) json.RawMessage {
+	if changed, err := wire.SetMember(raw, "code", quoted(code)); err == nil {
+		return changed
+	}
+	return raw
 }
 
 // shaped is the result as the agent gets it: its links as it can follow them
@@ -117,7 +126,7 @@ func (f *Front) shaped(q request, a relay.Answer) [][]byte {
 	if q.call.Operation == call.OperationResourcesRead && a.ResultType == "" {
 		// What one caller may read is no other's, whatever the server says.
 		changes = append(changes,
-			wire.Set{Name: "ttlMs", Value: json.RawMessage(`0`), Absent: true},
+			wire.Set{Name: "ttlMs", Value: json.RawMessage(`0`), Absent: keeps(result)},
 			wire.Set{Name: "cacheScope", Value: json.RawMessage(`"private"`)})
 	}
 	parts, err := wire.Splice(result, changes...)
@@ -125,4 +134,13 @@ func (f *Front) shaped(q request, a relay.Answer) [][]byte {
 		return [][]byte{result}
 	}
 	return parts
+}
+
+// keeps reports whether a result says for how many milliseconds it may be kept:
+// a whole number, none below 0 (2026-07-28, schema, CacheableResult). No client
+// can count more of them than doubles do, 2^53.
+func keeps(result json.RawMessage) bool {
+	ttl, ok := wire.Member(result, "ttlMs")
+	_, err := strconv.ParseUint(string(ttl), 10, 53)
+	return ok && err == nil
 }

@@ -30,7 +30,7 @@ func (d desk) address(ctx context.Context, q *request) *call.Refusal {
 	case "prompts/get":
 		return d.named(ctx, c, &c.Prompt, relay.View.Prompts)
 	case "resources/read":
-		return d.located(ctx, c)
+		return short(c, d.located(ctx, c))
 	case "completion/complete":
 		c.Argument, c.Context = q.Argument, q.Context
 		if q.Ref.Type == refPrompt {
@@ -38,12 +38,21 @@ func (d desk) address(ctx context.Context, q *request) *call.Refusal {
 			return d.named(ctx, c, &c.Prompt, relay.View.Prompts)
 		}
 		c.Resource = q.Ref.URI
-		return d.templated(c)
+		return short(c, d.templated(c))
 	}
 	return call.Refuse(call.Internal, "a call of %.64q", q.Method)
 }
 
 const refPrompt = "ref/prompt"
+
+// short refuses a server's own URI that no list can have shown.
+func short(c *call.Call, refusal *call.Refusal) *call.Refusal {
+	if refusal == nil && len(c.Resource) > wire.MaxName {
+		c.Resource = "" // no rule or record is about it
+		refusal = call.Refuse(call.BadParams, "the URI is longer than %d bytes", wire.MaxName)
+	}
+	return refusal
+}
 
 func nobody(what string) *call.Refusal {
 	return call.Refuse(call.UnknownServer, "the %s names no server", what)
@@ -62,10 +71,25 @@ func (d desk) named(ctx context.Context, c *call.Call, name *string, shown func(
 	}
 	c.Server = bounded(server)
 	if catalog.Shortened(*name) {
-		rest = behind(*name, server, rest, shown(d.relay.Peek(ctx, *c)))
+		view, refusal := d.read(ctx, *c)
+		if refusal != nil {
+			return refusal
+		}
+		rest = behind(*name, server, rest, shown(view))
 	}
 	*name = rest
 	return nil
+}
+
+// read is what is kept of a call's server, which is read first where that is
+// nothing: a name that only its lists explain must not reach the server as it
+// is shown.
+func (d desk) read(ctx context.Context, c call.Call) (relay.View, *call.Refusal) {
+	view, refusal := d.relay.Look(ctx, c, 0)
+	if refusal == nil && !view.Known() {
+		refusal = view.Failure
+	}
+	return view, refusal
 }
 
 // behind is the name that a shortened one stands for: rest itself where that is
@@ -99,7 +123,10 @@ func (d desk) located(ctx context.Context, c *call.Call) *call.Refusal {
 	}
 	c.Server, c.Resource = bounded(server), ""
 	_, uri, exact := catalog.SplitResource(shown)
-	view := d.relay.Peek(ctx, *c)
+	view, refusal := d.read(ctx, *c)
+	if refusal != nil {
+		return refusal
+	}
 	if exact && slices.ContainsFunc(view.Resources(), func(s relay.Shown) bool { return s.Upstream == uri }) {
 		c.Resource = uri
 		return nil
@@ -157,6 +184,9 @@ func (d desk) descriptor(server string, list call.List, item relay.Shown) json.R
 	raw, err := wire.SetMember(item.Raw, member, wire.AppendString(nil, shown))
 	if err != nil {
 		return nil
+	}
+	if list == call.ListTools {
+		raw, _ = wire.RewriteURIs(raw, wire.WhereTool, func(uri string) string { return catalog.ResourceURI(server, uri) })
 	}
 	return raw
 }

@@ -17,6 +17,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 	"time"
 
 	"mcprelay/shared/call"
@@ -54,7 +55,8 @@ type Front struct {
 	Options
 	info json.RawMessage // serverInfo: the relay's own, on both eras
 
-	renderings renderings
+	running running
+	levels  levels
 }
 
 // New makes the handler.
@@ -124,13 +126,18 @@ func (f *Front) checkPost(r *http.Request, c *call.Call) *call.Refusal {
 	return readContext(r, c)
 }
 
-// isJSON reports whether a content type is JSON; nearly all are spelled as here.
+// isJSON reports whether a content type is JSON in UTF-8 (RFC 8259, section
+// 8.1); nearly all are spelled as here.
 func isJSON(contentType string) bool {
 	if contentType == "application/json" {
 		return true
 	}
-	media, _, err := mime.ParseMediaType(contentType)
-	return err == nil && media == "application/json"
+	media, params, err := mime.ParseMediaType(contentType)
+	if err != nil || media != "application/json" {
+		return false
+	}
+	charset, given := params["charset"]
+	return !given || strings.EqualFold(charset, "utf-8") || strings.EqualFold(charset, "us-ascii")
 }
 
 // check passes a request whose method, host, origin, caller and scope are

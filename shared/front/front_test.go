@@ -80,7 +80,13 @@ func TestTheGateComesBeforeTheBody(t *testing.T) {
 		{"a foreign origin", []string{"Origin", "http://evil.example.com"}, 403, call.BadOrigin},
 		{"a null origin", []string{"Origin", "null"}, 403, call.BadOrigin},
 		{"a request that passed a relay", []string{"Via", "1.1 mcprelay"}, 508, call.Loop},
+		{"a local origin that is no page's", []string{"Origin", "ftp://127.0.0.1"}, 403, call.BadOrigin},
+		{"the relay's own host by another scheme", []string{"Origin", "ws://127.0.0.1:8080"}, 403, call.BadOrigin},
+		{"a local origin without a scheme", []string{"Origin", "//localhost"}, 403, call.BadOrigin},
 		{"another type", []string{"Content-Type", "application/json-seq"}, 415, call.UnsupportedMediaType},
+		{"another charset", []string{"Content-Type", "application/json; charset=iso-8859-1"}, 415, call.UnsupportedMediaType},
+		{"UTF-16", []string{"Content-Type", `application/json; charset="utf-16"`}, 415, call.UnsupportedMediaType},
+		{"a charset of no name", []string{"Content-Type", `application/json; charset=""`}, 415, call.UnsupportedMediaType},
 		{"a run with a control byte", []string{"X-Relay-Run", "a\x01"}, 400, call.BadRequest},
 		{"a run that is too long", []string{"X-Relay-Run", strings.Repeat("a", 129)}, 400, call.BadRequest},
 	} {
@@ -110,8 +116,8 @@ func TestTheGateComesBeforeTheBody(t *testing.T) {
 func TestLocalOriginsAndTypesWithParametersPass(t *testing.T) {
 	f, _ := newFront(t, true)
 	for _, headers := range [][]string{
-		{"Origin", "http://localhost:3000"}, {"Origin", "http://127.0.0.1:8080"}, {"Host", "[::1]:8080"}, {"Host", "localhost"},
-		{"Content-Type", "Application/JSON; Charset=UTF-8"}, {"Accept", ""}, {"Accept", "*/*"}, {"Accept", "text/event-stream"},
+		{"Origin", "http://localhost:3000"}, {"Origin", "http://127.0.0.1:8080"}, {"Origin", "https://[::1]"}, {"Host", "[::1]:8080"}, {"Host", "localhost"},
+		{"Content-Type", "Application/JSON; Charset=UTF-8"}, {"Content-Type", `application/json; charset="us-ascii"; x=y`}, {"Accept", ""}, {"Accept", "*/*"}, {"Accept", "text/event-stream"},
 	} {
 		if w := ask(f, "POST", mcpPath, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, headers...); w.Code != 200 || w.Body.String() != `{"jsonrpc":"2.0","id":1,"result":{}}` {
 			t.Errorf("%v: got %d %s", headers, w.Code, w.Body)

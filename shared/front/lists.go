@@ -90,6 +90,7 @@ type serverStatus struct {
 	Templates    int                   `json:"resource_templates"`
 	Prompts      int                   `json:"prompts"`
 	Acquired     time.Time             `json:"acquired,omitzero"`
+	LeftOut      []relay.LeftOut       `json:"left_out,omitempty"`
 }
 
 // failure is why something could not be read, in the words that agents see.
@@ -127,7 +128,7 @@ func statusOf(v relay.View) serverStatus {
 	s := serverStatus{
 		Name: v.Server, Description: v.Description, Status: "ok",
 		Tools: len(v.Tools()), Resources: len(v.Resources()), Templates: len(v.Templates()), Prompts: len(v.Prompts()),
-		Acquired: v.Catalog.Acquired.UTC(),
+		Acquired: v.Catalog.Acquired.UTC(), LeftOut: leftOut(v),
 	}
 	if !v.Known() {
 		s.Status = "unread"

@@ -33,6 +33,7 @@ func (f *Front) serveMCP(w http.ResponseWriter, r *http.Request, server string) 
 	}
 	if q.Notification() {
 		// JSON-RPC 2.0, 4.1: a notification is never answered.
+		f.running.cancel(q)
 		writeHead(w, http.StatusAccepted)
 		return
 	}
@@ -62,13 +63,16 @@ func readMCP(w http.ResponseWriter, r *http.Request, q *request) *call.Refusal {
 	if q.Notification() && !strings.HasPrefix(q.Method, "notifications/") {
 		return call.Refuse(call.BadRequest, "a request without an id")
 	}
+	header := r.Header.Get("MCP-Protocol-Version")
+	if q.ProtocolVersion == "" && wire.IsModern(header) && !slices.Contains(wire.Versions(), header) {
+		return unsupported(header)
+	}
 	if refusal := wire.CheckHeaders(r.Header, q.Request); refusal != nil {
 		return refusal
 	}
-	header := r.Header.Get("MCP-Protocol-Version")
 	q.modern = q.Modern() || wire.IsModern(header)
 	if !q.modern {
-		return checkLegacy(header)
+		return checkLegacy(header, q.ProtocolVersion)
 	}
 	q.call.Modern, q.call.Capabilities = true, q.Capabilities
 	q.call.InputResponses, q.call.RequestState = q.InputResponses, q.RequestState
@@ -114,9 +118,11 @@ func checkModern(q *request) *call.Refusal {
 
 // checkLegacy knows the versions of 2025-11-25 and older: a client without the
 // header speaks 2025-03-26 (2025-06-18, basic/transports).
-func checkLegacy(header string) *call.Refusal {
-	if header != "" && !wire.IsLegacy(header) {
-		return unsupported(header)
+func checkLegacy(versions ...string) *call.Refusal {
+	for _, version := range versions {
+		if version != "" && !wire.IsLegacy(version) {
+			return unsupported(version)
+		}
 	}
 	return nil
 }
@@ -150,8 +156,10 @@ func (f *Front) dispatch(w http.ResponseWriter, r *http.Request, q request) {
 		f.discover(w, r, q)
 	case q.Method == "initialize" && !q.modern:
 		f.initialize(w, r, q)
-	case q.Method == "ping" && !q.modern, q.Method == "logging/setLevel" && !q.modern:
+	case q.Method == "ping" && !q.modern:
 		f.result(w, q, json.RawMessage(`{}`))
+	case call.Operation(q.Method) == call.OperationSetLevel && !q.modern:
+		f.setLevel(w, r, q)
 	default:
 		f.unknownMethod(w, r, q)
 	}

@@ -60,7 +60,7 @@ func (f *Front) list(w http.ResponseWriter, r *http.Request, q request, list cal
 	}
 	var items []item
 	for _, view := range views {
-		own := f.renderings.of(q.desk, view, list)
+		own := rendered(q.desk, view, list)
 		if failed := view.Failures[list]; failed != nil && len(own) == 0 && q.desk.server != "" {
 			f.refuse(w, r, q, failed)
 			return
@@ -89,17 +89,18 @@ func (f *Front) listResult(q request, list call.List, page []item, next place, v
 	if next != (place{}) {
 		result = append(result, `,"nextCursor":"`+next.cursor()+`"`...)
 	}
-	return f.finish(result, q, views)
+	return f.finish(result, q, views, list)
 }
 
-// metaUnavailable names the servers whose lists may be old or are missing.
-const metaUnavailable = "mcprelay/unavailable"
+// metaUnavailable names the servers whose lists may be old or are missing. A
+// prefix of _meta is a reversed domain (2026-07-28, basic, General fields).
+const metaUnavailable = "dev.mcprelay/unavailable"
 
 // finish ends an object with what goes with every list: how long it may be
 // kept, by its caller alone, and which servers could not be read.
-func (f *Front) finish(result []byte, q request, views []relay.View) json.RawMessage {
+func (f *Front) finish(result []byte, q request, views []relay.View, list call.List) json.RawMessage {
 	meta := map[string]any{}
-	if down := unavailable(views); len(down) > 0 {
+	if down := unavailable(views, list); len(down) > 0 {
 		meta[metaUnavailable] = down
 	}
 	if q.modern {
@@ -113,21 +114,31 @@ func (f *Front) finish(result []byte, q request, views []relay.View) json.RawMes
 	return append(result, '}')
 }
 
-// ttl is how long the lists of all views are fresh.
+// ttl is how long the lists of all views are fresh: not at all where one is
+// missing.
 func (f *Front) ttl(views []relay.View) time.Duration {
 	least := relay.FreshFor
 	for _, v := range views {
+		if len(v.Failures) > 0 {
+			return 0
+		}
 		least = min(least, v.Fresh.Sub(f.Now()))
 	}
 	return max(least, 0)
 }
 
-// unavailable says of servers whose last reading failed what that came to.
-func unavailable(views []relay.View) map[string]failure {
+// unavailable says of servers that could not be read, or of which this list
+// could not, what that came to, and of those that were not read yet that.
+func unavailable(views []relay.View, list call.List) map[string]failure {
 	down := map[string]failure{}
 	for _, v := range views {
-		if v.Failure != nil {
+		switch {
+		case v.Failure != nil:
 			down[v.Server] = failed(v.Failure)
+		case v.Failures[list] != nil:
+			down[v.Server] = failed(v.Failures[list])
+		case !v.Known():
+			down[v.Server] = failure{Stage: call.StageList, Reason: "unread", Sentence: "the server's lists are being read for the first time"}
 		}
 	}
 	return down

@@ -22,7 +22,7 @@ func (f *Front) checkOrigin(r *http.Request) *call.Refusal {
 		return nil
 	}
 	origin, err := url.Parse(values[0])
-	if len(values) > 1 || err != nil || origin.Host == "" {
+	if len(values) > 1 || err != nil || origin.Host == "" || origin.Scheme != "http" && origin.Scheme != "https" {
 		return call.Refuse(call.BadOrigin, "origin %.128q", values[0])
 	}
 	if strings.EqualFold(origin.Host, r.Host) || f.LocalHosts && isLoopbackName(origin.Hostname()) {

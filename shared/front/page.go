@@ -4,10 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"strings"
-	"sync"
 
 	"mcprelay/shared/call"
-	"mcprelay/shared/catalog"
 	"mcprelay/shared/relay"
 )
 
@@ -68,49 +66,18 @@ func cut(items []item, from place) (page []item, next place) {
 	return page, place{}
 }
 
-// renderings keeps lists as they are shown on the path of all servers: what
-// there is of them changes with a catalog or a registration only. The zero
-// renderings is ready.
-type renderings struct {
-	mu   sync.Mutex
-	kept map[*relay.Shown][]item // by the first item of what the relay showed
-}
-
-// maxRenderings bounds them: the lists of a hundred servers.
-const maxRenderings = 512
-
-// of gives a view's list as the desk shows it.
-func (r *renderings) of(d desk, v relay.View, list call.List) []item {
-	shown := v.List(list)
-	if len(shown) == 0 {
-		return nil
-	}
+// rendered gives a view's list as the desk shows it. On the path of all servers
+// it is made once for a catalog and a registration.
+func rendered(d desk, v relay.View, list call.List) []item {
 	if d.server != "" {
-		return render(d, v, list, shown)
+		return render(d, v, list, v.List(list))
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	items, ok := r.kept[&shown[0]]
-	if !ok {
-		if r.kept == nil || len(r.kept) >= maxRenderings {
-			r.kept = make(map[*relay.Shown][]item)
-		}
-		items = render(d, v, list, shown)
-		r.kept[&shown[0]] = items
-	}
+	items, _ := v.Memo(list, func(shown []relay.Shown) any { return render(d, v, list, shown) }).([]item)
 	return items
 }
 
 func render(d desk, v relay.View, list call.List, shown []relay.Shown) []item {
-	names, exact := make([]string, len(shown)), make([]bool, len(shown))
-	for i, s := range shown {
-		names[i], exact[i] = s.Name, true
-		if d.server == "" && (list == call.ListTools || list == call.ListPrompts) {
-			names[i] = catalog.Shown(v.Server, s.Name)
-			exact[i] = plainly(v.Server, s.Name, names[i])
-		}
-	}
-	out := collided(names, exact)
+	out := sharing(d, v.Server, list, shown)
 	items := make([]item, 0, len(shown))
 	for i, s := range shown {
 		if raw := d.descriptor(v.Server, list, s); raw != nil && !out[i] {

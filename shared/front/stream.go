@@ -37,26 +37,28 @@ const eventStream = "text/event-stream"
 //
 // Once there is something to write before the answer, one goroutine does, so
 // that neither the pipeline nor its audit record waits for a slow agent; answer,
-// refuse and close end it and wait for it. Most calls never begin it. They and newReply belong to the handler's goroutine; notify may be
-// called from any.
+// refuse and close end it and wait for it. Most calls never begin it. They and
+// newReply belong to the handler's goroutine; notify may be called from any.
 type reply struct {
 	w      http.ResponseWriter
-	events *wire.EventWriter // nil where the agent takes no event stream
+	takes  bool // the agent takes an event stream
 	cancel context.CancelFunc
+	events *wire.EventWriter // once the writing goroutine was begun
 
 	// Of the writing goroutine, and of the handler's once that has ended.
 	begun bool // the stream's head was written
 	lost  bool // a write failed: nothing more is written
 
 	mu      sync.Mutex
-	pending [][]byte // notifications to write
-	size    int      // of them, in bytes
-	settled bool     // no more are taken
-	keeping bool     // the writing goroutine was begun
+	pending [][]byte  // notifications to write
+	size    int       // of them, in bytes
+	settled bool      // no more are taken
+	keeping bool      // the writing goroutine was begun
+	until   time.Time // by when what is pending must be taken, once nothing more is
 
 	silence *time.Timer   // begins it after SilenceBefore
-	more    chan struct{} // holds one: some are pending
-	stop    chan struct{} // closed by settle
+	more    chan struct{} // once it was begun; holds one: some are pending
+	stop    chan struct{} // likewise; closed by settle
 	writer  sync.WaitGroup
 }
 
@@ -64,9 +66,8 @@ type reply struct {
 // when the agent is known to be gone, and with close, which must be called.
 func newReply(w http.ResponseWriter, r *http.Request) (*reply, context.Context) {
 	ctx, cancel := context.WithCancel(r.Context())
-	p := &reply{w: w, cancel: cancel, more: make(chan struct{}, 1), stop: make(chan struct{})}
-	if takesEvents(r.Header["Accept"]) {
-		p.events = wire.NewEventWriter(w)
+	p := &reply{w: w, cancel: cancel, takes: takesEvents(r.Header["Accept"])}
+	if p.takes {
 		p.silence = time.AfterFunc(SilenceBefore, func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -79,7 +80,8 @@ func newReply(w http.ResponseWriter, r *http.Request) (*reply, context.Context) 
 // begin begins the writing goroutine. The caller holds the lock.
 func (p *reply) begin() {
 	if !p.keeping && !p.settled {
-		p.keeping = true
+		p.keeping, p.events = true, wire.NewEventWriter(p.w)
+		p.more, p.stop = make(chan struct{}, 1), make(chan struct{})
 		p.writer.Go(p.keep)
 	}
 }
@@ -88,7 +90,7 @@ func (p *reply) begin() {
 // copied, nil for none. Where the agent takes no event stream, has [MaxPending]
 // still to read, or was answered, it is dropped.
 func (p *reply) notify(method string, params json.RawMessage) {
-	if p.events == nil {
+	if !p.takes {
 		return
 	}
 	message := notification(method, params)
@@ -135,12 +137,14 @@ func (p *reply) close() {
 func (p *reply) settle() {
 	p.mu.Lock()
 	first := !p.settled
-	p.settled = true
+	if p.settled = true; first {
+		p.until = time.Now().Add(ReplyBudget)
+	}
 	p.mu.Unlock()
 	if first && p.silence != nil {
 		p.silence.Stop()
 	}
-	if first {
+	if first && p.keeping { // which nobody begins from here on
 		close(p.stop)
 	}
 	p.writer.Wait()
@@ -187,7 +191,7 @@ func (p *reply) write(event func() error) {
 		return
 	}
 	// A surface without deadlines (Lambda's) bounds the reply as a whole.
-	_ = http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(ReplyBudget))
+	_ = http.NewResponseController(p.w).SetWriteDeadline(p.deadline())
 	if !p.begun {
 		p.begun = true
 		p.w.Header().Set("Content-Type", eventStream)
@@ -198,6 +202,17 @@ func (p *reply) write(event func() error) {
 		p.lost = true
 		p.cancel()
 	}
+}
+
+// deadline bounds one write, and all that is left to write together, so that an
+// agent which reads slowly does not hold the call's end for as long as it likes.
+func (p *reply) deadline() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.settled {
+		return p.until
+	}
+	return time.Now().Add(ReplyBudget)
 }
 
 // notification is a JSON-RPC notification with the params as they are.

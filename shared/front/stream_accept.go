@@ -5,11 +5,17 @@ import (
 	"strconv"
 )
 
+// usualAccept is what the SDKs send.
+const usualAccept = "application/json, text/event-stream"
+
 // takesEvents reports whether the values of Accept name the type of event
 // streams with a weight over 0 (RFC 9110 section 12.5.1). A wildcard does not:
 // MCP has its clients name the type, and who sends "*/*" or no Accept at all
 // mostly reads JSON alone. A malformed element counts for nothing.
 func takesEvents(accept []string) bool {
+	if len(accept) == 1 && accept[0] == usualAccept {
+		return true
+	}
 	for _, value := range accept {
 		for _, element := range elements(value) {
 			media, params, err := mime.ParseMediaType(element)

@@ -7,8 +7,9 @@ import (
 )
 
 // Judge says what a record that was in the way means for a request of a
-// digest: nil where its Reply answers the request, else the refusal, with the
-// seconds after which a call that still runs counts as lost.
+// digest: nil where its Reply answers the request, else the refusal. Of a call
+// that still runs it says in how many seconds to ask again: when it counts as
+// lost, at most [MaxRetryAfter].
 func (r Record) Judge(digest string, now time.Time) *call.Refusal {
 	switch {
 	case r.Digest != digest:
@@ -23,10 +24,11 @@ func (r Record) Judge(digest string, now time.Time) *call.Refusal {
 	return call.Refuse(call.OutcomeUnknown, "call %.64q had it and did not end", r.CallID)
 }
 
-// maxRetryAfter bounds what an agent is told to wait, in seconds.
-const maxRetryAfter = 3600
+// MaxRetryAfter bounds what an agent is told to wait, in seconds. Most calls end
+// long before they count as lost; to ask again costs one read of the store.
+const MaxRetryAfter = 5
 
 // seconds are whole ones, rounded up.
 func seconds(d time.Duration) int {
-	return int(min((d+time.Second-1)/time.Second, maxRetryAfter))
+	return int(min((d+time.Second-1)/time.Second, MaxRetryAfter))
 }

@@ -52,7 +52,7 @@ func (t Target) itemAction() (action, what string) {
 func Decide(r Rules, op call.Operation, t Target) (call.Decision, *call.Refusal) {
 	switch {
 	case !t.reachable():
-	case op == call.OperationDiscover, op == call.OperationClose:
+	case op == call.OperationDiscover, op == call.OperationClose, op == call.OperationSetLevel:
 		return r.decide(t, "", "")
 	case t.fits(op):
 		if action, what := t.itemAction(); action != "" {

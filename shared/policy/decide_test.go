@@ -222,7 +222,7 @@ func TestZeroValuesRefuse(t *testing.T) {
 		t.Error("the zero operation is allowed")
 	}
 	for name, target := range map[string]policy.Target{"no host": {Server: "docs"}, "no server": {ReversedHost: "com"}, "a host and a process": {Server: "docs", ReversedHost: "com", Process: true}} {
-		for _, op := range []call.Operation{call.OperationDiscover, call.OperationClose} {
+		for _, op := range []call.Operation{call.OperationDiscover, call.OperationClose, call.OperationSetLevel} {
 			if _, refusal := policy.Decide(everything, op, target); refusal == nil {
 				t.Errorf("%s of %s is allowed by mcp.*", op, name)
 			}

@@ -88,11 +88,16 @@ func (s *Server) Offered(upstream string) string {
 
 // Upstream finds the upstream's own name of a tool by its offered name. It is
 // false for a name that only the upstream uses, since it was bound to another.
+// Of two tools that are bound to one name it is the first by their own, always.
 func (s *Server) Upstream(offered string) (string, bool) {
+	found := ""
 	for upstream, name := range s.Bindings {
-		if name == offered {
-			return upstream, true
+		if name == offered && (found == "" || upstream < found) {
+			found = upstream
 		}
+	}
+	if found != "" {
+		return found, true
 	}
 	_, renamed := s.Bindings[offered]
 	return offered, offered != "" && !renamed

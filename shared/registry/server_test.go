@@ -64,6 +64,16 @@ func TestABindingGoesBeforeAnOwnName(t *testing.T) {
 	}
 }
 
+// A list and a call must mean the same tool.
+func TestOfTwoToolsBoundToOneNameTheFirstHasIt(t *testing.T) {
+	s := &registry.Server{Bindings: map[string]string{"d": "x", "b": "x", "c": "x", "a": "y", "e": "x"}}
+	for range 50 {
+		if got, ok := s.Upstream("x"); !ok || got != "b" {
+			t.Fatalf("x leads to %s, %v, want b", got, ok)
+		}
+	}
+}
+
 func TestAllowedToolsAreExact(t *testing.T) {
 	for tool, want := range map[string]bool{"search": true, "find": false, "Search": false, "": false, "other": false} {
 		if got := server().HasTool(tool); got != want {

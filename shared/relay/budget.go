@@ -16,6 +16,9 @@ const (
 	OpenBudget = 10 * time.Second
 	// CallBudget bounds the exchange (FEATURES request_timeout_ms).
 	CallBudget = 60 * time.Second
+	// LevelBudget bounds the setting of a log level: with half a second in which a
+	// server that does not answer is told that nobody waits, 2 s.
+	LevelBudget = 1500 * time.Millisecond
 	// RecordBudget bounds one write of the audit record. It runs detached
 	// from the caller, who may be gone.
 	RecordBudget = 3 * time.Second
@@ -51,7 +54,11 @@ func (r *Relay) budget(ctx context.Context, p plan) (context.Context, context.Ca
 	if p.within {
 		return ctx, func() {}, nil
 	}
-	return withBudget(ctx, p.server.Limits.RequestTimeout)
+	limit := p.server.Limits.RequestTimeout
+	if p.call.Operation == call.OperationSetLevel {
+		limit = min(orElse(limit, LevelBudget), LevelBudget)
+	}
+	return withBudget(ctx, limit)
 }
 
 // timeFor reports whether the deadline of ctx leaves time for one more call.

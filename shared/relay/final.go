@@ -24,6 +24,9 @@ func (r *Relay) answered(p plan, reply exchange.Reply) (Answer, *call.Refusal) {
 	answer := Answer{Result: reply.Result, Facts: reply.Facts, isError: reply.IsError}
 	if reply.Error != nil {
 		answer.Error, answer.Code = reply.Error.Raw, reply.Error.Code
+		if refusal := r.misdirected(p, answer); refusal != nil {
+			return Answer{Facts: reply.Facts}, refusal
+		}
 		return answer, nil
 	}
 	switch reply.ResultType {
@@ -86,13 +89,21 @@ func begin(text string) string { return text[:min(len(text), maxText)] }
 func (r *Relay) note(t *trail, f exchange.Facts) {
 	noteFacts(&t.record, f)
 	for _, id := range f.SessionIDs {
-		if len(id) >= secret.MinLength {
-			t.ids = append(t.ids, secret.NewValue([]byte(id), ""))
-		}
+		r.hide(t, id)
 	}
-	if len(t.ids) > 0 {
-		t.masker = r.maskers.For(slices.Concat(t.values, t.ids)...)
+}
+
+// hide masks the id of a session from here on.
+func (r *Relay) hide(t *trail, id string) {
+	if len(id) < secret.MinLength {
+		return
 	}
+	value := secret.NewValue([]byte(id), "")
+	if slices.ContainsFunc(t.ids, value.Same) {
+		return
+	}
+	t.ids = append(t.ids, value)
+	t.masker = r.maskers.For(slices.Concat(t.values, t.ids)...)
 }
 
 func noteFacts(record *audit.Record, f exchange.Facts) {

@@ -40,8 +40,11 @@ func (r *Relay) once(ctx context.Context, c call.Call, run func() (Answer, *call
 // A key holds no line break, so no other key comes to the same.
 func keyOf(c call.Call) idempotency.Key {
 	text := c.IdempotencyKey
-	if c.RequestState != "" {
+	switch {
+	case c.RequestState != "":
 		text += "\n" + c.RequestState
+	case c.InputResponses != nil: // to a question without a state
+		text += "\n" + digest([]wire.Set{{Name: "inputResponses", Value: c.InputResponses}})
 	}
 	return idempotency.KeyOf(c.Principal.Tenant, string(c.Principal.Kind), c.Principal.Subject, text)
 }

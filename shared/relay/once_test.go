@@ -131,13 +131,12 @@ func TestAKeyIsOfOneCallerAndOneRequest(t *testing.T) {
 		change func(*call.Call)
 		reason call.Reason // of the refusal; empty where it runs
 	}{
-		"another argument":  {func(c *call.Call) { c.Arguments = json.RawMessage(`{"n":1,"m":[3]}`) }, call.KeyReused},
-		"another tool":      {func(c *call.Call) { c.Tool = "look" }, call.KeyReused},
-		"no arguments":      {func(c *call.Call) { c.Arguments = nil }, call.KeyReused},
-		"answers to nobody": {func(c *call.Call) { c.InputResponses = json.RawMessage(`{}`) }, call.KeyReused},
-		"another subject":   {func(c *call.Call) { c.Principal.Subject = "other" }, ""},
-		"another kind":      {func(c *call.Call) { c.Principal.Kind = call.KindServiceToken }, ""},
-		"another key":       {func(c *call.Call) { c.IdempotencyKey = "key-2" }, ""},
+		"another argument": {func(c *call.Call) { c.Arguments = json.RawMessage(`{"n":1,"m":[3]}`) }, call.KeyReused},
+		"another tool":     {func(c *call.Call) { c.Tool = "look" }, call.KeyReused},
+		"no arguments":     {func(c *call.Call) { c.Arguments = nil }, call.KeyReused},
+		"another subject":  {func(c *call.Call) { c.Principal.Subject = "other" }, ""},
+		"another kind":     {func(c *call.Call) { c.Principal.Kind = call.KindServiceToken }, ""},
+		"another key":      {func(c *call.Call) { c.IdempotencyKey = "key-2" }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, _ := keeping(t, "", "")

@@ -20,8 +20,13 @@ func (r *Relay) process(ctx context.Context, p plan, c credential, t *trail) (An
 	}
 	request := r.stdioRequest(p, c, t)
 	ask := r.Processes.Call
-	if p.call.Operation == call.OperationDiscover {
+	switch p.call.Operation {
+	case call.OperationDiscover:
 		ask = r.Processes.List
+	case call.OperationSetLevel:
+		ask = func(ctx context.Context, request stdio.Request) (stdio.Reply, error) {
+			return r.Processes.SetLevel(ctx, request, p.call.Level)
+		}
 	}
 	reply, err := ask(ctx, request)
 	noteProcess(&t.record, reply.Facts)

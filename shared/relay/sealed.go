@@ -21,7 +21,7 @@ const StateLifetime = 10 * time.Minute
 // with. Where it is false the server is told that nobody can be asked, and what
 // it asks all the same is refused.
 func (r *Relay) mayAsk(p plan) bool {
-	return r.Sealer != nil && p.call.Modern && p.call.Operation.Asks() && p.server.Elicitation == registry.ElicitationPass
+	return r.Sealer != nil && p.call.Modern && p.call.Operation.Asks() && p.call.Operation != call.OperationComplete && p.server.Elicitation == registry.ElicitationPass
 }
 
 // unseal opens the state that the agent gave back: the server's own, a JSON
@@ -30,9 +30,11 @@ func (r *Relay) mayAsk(p plan) bool {
 // nobody.
 func (r *Relay) unseal(p plan) (json.RawMessage, *call.Refusal) {
 	switch {
-	case p.call.RequestState == "":
+	case p.call.RequestState == "" && p.call.InputResponses == nil:
 		return nil, nil
-	case !r.mayAsk(p):
+	case p.call.RequestState == "" && r.mayAsk(p):
+		return nil, nil // what the server asked had no state
+	case !r.mayAsk(p): // without the answers the server would do what was perhaps declined
 		return nil, call.Refuse(call.StateRefused, "server %s may ask nothing of this agent", p.server.Name)
 	}
 	state, err := r.Sealer.Open(binding(p.call), p.call.RequestState, r.Now())
@@ -49,6 +51,9 @@ func (r *Relay) unseal(p plan) (json.RawMessage, *call.Refusal) {
 func (r *Relay) question(p plan, a Answer) (Answer, *call.Refusal) {
 	if !r.mayAsk(p) {
 		return Answer{Facts: a.Facts}, call.Refuse(call.InputRequired, "resultType %s", resultInputRequired)
+	}
+	if refusal := askedProperly(p, a); refusal != nil {
+		return Answer{Facts: a.Facts}, refusal
 	}
 	a.ResultType = resultInputRequired
 	state, ok := wire.Member(a.Result, memberState)

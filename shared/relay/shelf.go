@@ -35,13 +35,17 @@ type kept struct {
 	catalog catalog.Catalog
 	server  *registry.Server // the registration that it was compared with
 	origin  string           // of that registration
+	moved   bool             // the catalog is of another place than that registration names
 	params  map[string][]wire.Param
 	until   time.Time
 	failed  error // of the store, where nothing is known for it
+	// unstored says that the store has not got the catalog.
+	unstored bool
 
 	mu     sync.Mutex
 	tenant *registry.Tenant // whose rules say what is shown
 	shown  map[call.List][]Shown
+	memo   map[call.List]any // see [View.Memo]
 }
 
 // current reports whether the catalog speaks of the registration that holds
@@ -76,7 +80,7 @@ func (k *kept) unusable(name string) *call.Refusal {
 
 // newKept reads what the descriptions say of headers.
 func newKept(p plan, c catalog.Catalog, until time.Time) *kept {
-	k := &kept{catalog: c, server: p.server, origin: origin(p), until: until}
+	k := &kept{catalog: c, server: p.server, origin: origin(p), moved: c.Place != place(p), until: until}
 	for _, tool := range c.Tools {
 		schema, _ := wire.Member(tool.Raw, "inputSchema")
 		// An error cannot be: the catalog left such a tool out.
@@ -104,16 +108,22 @@ func (s *shelf) put(p plan, c catalog.Catalog, now time.Time) *kept {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := gateKey{p.tenant.ID, p.server.Name}
-	if k, ok := s.kept[key]; ok && k.server == p.server && c.Version != 0 && k.catalog.Version == c.Version && k.catalog.Listed.Equal(c.Listed) {
+	if k, ok := s.kept[key]; ok && k.server == p.server && k.says(c) {
 		k.until = now.Add(shelfAge)
 		return k
 	}
 	k := newKept(p, c, now.Add(shelfAge))
+	k.unstored = c.Version == 0 && !c.Acquired.IsZero()
 	if s.kept == nil || len(s.kept) >= maxShelf {
 		s.kept = make(map[gateKey]*kept)
 	}
 	s.kept[key] = k
 	return k
+}
+
+// says reports whether k is of the same reading as c.
+func (k *kept) says(c catalog.Catalog) bool {
+	return k.catalog.Version == c.Version && k.catalog.Acquired.Equal(c.Acquired) && k.catalog.Listed.Equal(c.Listed)
 }
 
 // drop forgets a server's catalog, so that the store is asked.
@@ -133,7 +143,12 @@ func (r *Relay) known(ctx context.Context, p plan) *kept {
 		return k
 	}
 	c, err := r.Catalogs.Catalog(ctx, p.tenant.ID, p.server.Name)
+	if err == nil && c.Place != place(p) { // what was pinned elsewhere says nothing of this place
+		c = catalog.Catalog{Version: c.Version}
+	}
 	switch {
+	case err == nil && c.Acquired.IsZero() && k != nil && k.server == p.server && k.unstored:
+		c = k.catalog // the store could not take it, and this process goes by it
 	case err == nil:
 	case k != nil && k.server == p.server && k.failed == nil:
 		c = k.catalog

@@ -62,25 +62,8 @@ type Answer struct {
 	server  *registry.Server
 }
 
-// Offered are the descriptors of an acquisition that callers are shown, tools
-// under their offered names, in the server's order.
-func (a Answer) Offered() []json.RawMessage {
-	shown := []json.RawMessage{}
-	for _, item := range a.Items {
-		if policy.Offers(a.tenant.Rules, itemTarget(a.tenant, a.server, a.list, item.Name)) {
-			shown = append(shown, item.Raw)
-		}
-	}
-	for _, tool := range a.Tools {
-		if !offers(a.tenant, a.server, tool.Name) {
-			continue
-		}
-		if descriptor, err := tool.Renamed(a.server.Offered(tool.Name)); err == nil {
-			shown = append(shown, descriptor)
-		}
-	}
-	return shown
-}
+// Legacy reports whether the server is one of 2025-11-25 or older.
+func (a Answer) Legacy() bool { return a.Facts.Era == session.Legacy }
 
 // policy: may they?
 func (r *Relay) policy(ctx context.Context, e errand, t *trail) (plan, *call.Refusal) {
@@ -190,10 +173,13 @@ func itemTarget(tenant *registry.Tenant, server *registry.Server, list call.List
 // offers reports whether a tool is shown to callers. A tool whose own name is
 // what another one is offered under could not be called, so it is not shown.
 func offers(tenant *registry.Tenant, server *registry.Server, tool string) bool {
-	if upstream, ok := server.Upstream(server.Offered(tool)); !ok || upstream != tool {
-		return false
-	}
-	return policy.Offers(tenant.Rules, target(tenant, server, tool))
+	return callable(server, tool) && policy.Offers(tenant.Rules, target(tenant, server, tool))
+}
+
+// callable reports whether what a tool is offered under leads to it.
+func callable(server *registry.Server, tool string) bool {
+	upstream, ok := server.Upstream(server.Offered(tool))
+	return ok && upstream == tool
 }
 
 // intent: recorded before anything is sent. Calls classified as read leave a

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -28,16 +30,21 @@ type finding struct {
 	tools        []catalog.Tool
 	items        map[call.List][]catalog.Item // of the other lists that were read
 	skips        []catalog.Skip
+	failed       map[call.List]call.Reason
 	whole        bool // every list was asked for
 }
+
+// maxSkips bounds what is kept of a list's unusable descriptors: with their texts
+// cut, a store has room for them beside the others.
+const maxSkips = 64
 
 // note adds a list that was read.
 func (f *finding) note(list call.List, a Answer) {
 	if f.offers |= a.Facts.Offers; f.instructions == "" {
 		f.instructions = a.Facts.Instructions
 	}
-	for _, skip := range a.Skips {
-		skip.List = list
+	for _, skip := range a.Skips[:min(len(a.Skips), maxSkips)] {
+		skip.List, skip.Name, skip.Reason = list, begin(skip.Name), begin(skip.Reason)
 		f.skips = append(f.skips, skip)
 	}
 	if list == call.ListTools {
@@ -61,10 +68,10 @@ func (r *Relay) study(ctx context.Context, p plan) (*kept, *call.Refusal) {
 }
 
 // survey reads every list that the server says it has. Without its tools it
-// has failed; another list that fails keeps what was known of it.
-func (r *Relay) survey(ctx context.Context, p plan) (map[call.List]*call.Refusal, *call.Refusal) {
-	f := finding{at: r.Now(), items: map[call.List][]catalog.Item{}, whole: true}
-	failed := map[call.List]*call.Refusal{}
+// has failed; another list that fails keeps what was known of it. What it found
+// the server to say of itself comes back either way.
+func (r *Relay) survey(ctx context.Context, p plan) (finding, *call.Refusal) {
+	f := finding{at: r.Now(), items: map[call.List][]catalog.Item{}, failed: map[call.List]call.Reason{}, whole: true}
 	for _, list := range []call.List{call.ListTools, call.ListResources, call.ListTemplates, call.ListPrompts} {
 		if f.offers.Lacks(list) {
 			f.items[list] = nil
@@ -75,13 +82,14 @@ func (r *Relay) survey(ctx context.Context, p plan) (map[call.List]*call.Refusal
 		case refusal == nil:
 			f.note(list, answer)
 		case list == call.ListTools:
-			return nil, refusal
+			f.offers, f.instructions = answer.Facts.Offers, answer.Facts.Instructions
+			return f, refusal
 		default:
-			failed[list] = refusal
+			f.failed[list] = refusal.Reason
 		}
 	}
 	_, refusal := r.file(ctx, p, f)
-	return failed, refusal
+	return f, refusal
 }
 
 // read is one acquisition: a call of its own in the trail.
@@ -110,26 +118,29 @@ func (r *Relay) file(ctx context.Context, p plan, f finding) (k *kept, refusal *
 	bounded, cancel := detached(ctx)
 	defer cancel()
 	before, err := r.Catalogs.Catalog(bounded, p.tenant.ID, p.server.Name)
-	if err != nil { // nobody can say what was pinned, but for what this process knows
+	if err != nil || before.Acquired.IsZero() { // what this process knows may still say what was pinned
 		last := r.known(bounded, p)
-		if last.failed != nil {
+		if err != nil && last.failed != nil {
 			return nil, unreadable(err)
 		}
+		version := before.Version
 		before = last.catalog
+		before.Version = version
 	}
 	c := merged(p, before, f)
 	switch {
 	case err != nil:
 	case before.Origin == c.Origin && before.Acquired.After(f.at):
 		c = before
-	case !same(before, c) || f.at.After(before.Acquired.Add(catalog.Lifetime/2)) || f.whole && f.at.After(before.Listed.Add(FreshFor)):
+	case !same(before, c) || f.at.After(before.Acquired.Add(catalog.Lifetime/2)) || f.whole && !f.at.Before(fresh(before)):
 		c = r.store(bounded, p, c, before)
 	}
 	return r.shelf.put(p, c, now), nil
 }
 
-// store replaces the stored catalog. Where another process was first, or the
-// store fails, this process goes on with what it read.
+// store replaces the stored catalog. Where another process was first its catalog
+// holds. A store that fails is told of in the log, since nobody else knows the
+// pins then; this process goes by what it read.
 func (r *Relay) store(ctx context.Context, p plan, c, before catalog.Catalog) catalog.Catalog {
 	c.Version = before.Version
 	stored, err := r.Catalogs.PutCatalog(ctx, p.tenant.ID, p.server.Name, c)
@@ -141,6 +152,7 @@ func (r *Relay) store(ctx context.Context, p plan, c, before catalog.Catalog) ca
 			return winner
 		}
 	}
+	r.complain(ctx, "", call.PolicyUnavailable, fmt.Errorf("the catalog of %s could not be stored: %w", p.server.Name, err), plainly)
 	c.Version = 0
 	return c
 }
@@ -156,8 +168,8 @@ func merged(p plan, before catalog.Catalog, f finding) catalog.Catalog {
 	if before.Origin != c.Origin {
 		known = catalog.Catalog{}
 	}
-	if c.Listed = known.Listed; f.whole {
-		c.Listed = f.at
+	if c.Listed, c.Failed = known.Listed, known.Failed; f.whole {
+		c.Listed, c.Failed = f.at, f.failed
 	}
 	c.Resources = f.list(call.ListResources, known.Resources)
 	c.Templates = f.list(call.ListTemplates, known.Templates)
@@ -171,6 +183,14 @@ func merged(p plan, before catalog.Catalog, f finding) catalog.Catalog {
 	return c.Pinned(p.server.AllowedTools != nil, before)
 }
 
+// fresh is until when the lists of a catalog need not be asked for again.
+func fresh(c catalog.Catalog) time.Time {
+	if len(c.Failed) > 0 {
+		return c.Listed.Add(failedFor)
+	}
+	return c.Listed.Add(FreshFor)
+}
+
 // list is a list in the order of its names: what was read, else what was known.
 func (f finding) list(list call.List, known []catalog.Item) []catalog.Item {
 	items, read := f.items[list]
@@ -182,13 +202,8 @@ func (f finding) list(list call.List, known []catalog.Item) []catalog.Item {
 
 // same reports whether two catalogs say the same.
 func same(a, b catalog.Catalog) bool {
-	if a.Origin != b.Origin || a.Offers != b.Offers || a.Instructions != b.Instructions || !slices.Equal(a.Skips, b.Skips) || len(a.Pins) != len(b.Pins) {
+	if a.Origin != b.Origin || a.Offers != b.Offers || a.Instructions != b.Instructions || !slices.Equal(a.Skips, b.Skips) || !maps.Equal(a.Pins, b.Pins) || !maps.Equal(a.Failed, b.Failed) {
 		return false
-	}
-	for name, pin := range a.Pins {
-		if b.Pins[name] != pin {
-			return false
-		}
 	}
 	items := func(x, y catalog.Item) bool { return x.Name == y.Name && bytes.Equal(x.Raw, y.Raw) }
 	return slices.EqualFunc(a.Tools, b.Tools, func(x, y catalog.Tool) bool { return x.Name == y.Name && bytes.Equal(x.Raw, y.Raw) }) &&

@@ -19,19 +19,26 @@ type surveys struct {
 	closed bool
 	open   map[gateKey]chan struct{}
 	ended  map[gateKey]ended
+	waits  map[gateKey]firstWait
+}
+
+// firstWait is until when lists wait for the first ones of a server.
+type firstWait struct {
+	server *registry.Server // another registration has a wait of its own
+	until  time.Time
 }
 
 // ended is how the last survey of a server ended.
 type ended struct {
 	server  *registry.Server // another registration is tried at once
 	refusal *call.Refusal
-	lists   map[call.List]*call.Refusal // that failed though the tools were read
-	until   time.Time                   // how long a failure is believed
+	found   finding   // of one that failed: what the server said of itself
+	until   time.Time // how long a failure is believed
 }
 
 func newSurveys() *surveys {
 	quit, stop := context.WithCancel(context.Background())
-	return &surveys{quit: quit, stop: stop, open: map[gateKey]chan struct{}{}, ended: map[gateKey]ended{}}
+	return &surveys{quit: quit, stop: stop, open: map[gateKey]chan struct{}{}, ended: map[gateKey]ended{}, waits: map[gateKey]firstWait{}}
 }
 
 // surveyed begins a survey of a server, unless one is under way, or one failed
@@ -54,10 +61,20 @@ func (r *Relay) surveyed(ctx context.Context, p plan) <-chan struct{} {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), surveyTime(p))
 		defer cancel()
 		defer context.AfterFunc(s.quit, cancel)()
-		lists, refusal := r.survey(bounded, p)
-		s.end(key, done, ended{server: p.server, refusal: refusal, lists: lists, until: r.Now().Add(failedFor)})
+		found, refusal := r.surveyGuarded(bounded, p)
+		s.end(key, done, ended{server: p.server, refusal: refusal, found: found, until: r.Now().Add(failedFor)})
 	}()
 	return done
+}
+
+// surveyGuarded makes a panic a refusal: nobody else would catch it.
+func (r *Relay) surveyGuarded(ctx context.Context, p plan) (f finding, refusal *call.Refusal) {
+	defer func() {
+		if value := recover(); value != nil {
+			f, refusal = finding{}, call.Refuse(call.Internal, "a panic of type %T", value)
+		}
+	}()
+	return r.survey(ctx, p)
 }
 
 // surveyTime bounds a survey: the time that the server has to start, or what a
@@ -76,6 +93,23 @@ func (s *surveys) end(key gateKey, done chan struct{}, e ended) {
 	s.ended[key] = e
 	delete(s.open, key)
 	close(done)
+}
+
+// first is how long lists still wait for the first ones of a server: [FirstWait]
+// from when the first agent asked for them, for whoever asks meanwhile, and never
+// again under this registration.
+func (s *surveys) first(p plan) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key, now := gateKey{p.tenant.ID, p.server.Name}, time.Now()
+	if wait, ok := s.waits[key]; ok && wait.server == p.server {
+		return max(wait.until.Sub(now), 0)
+	}
+	if len(s.waits) >= maxShelf {
+		clear(s.waits)
+	}
+	s.waits[key] = firstWait{server: p.server, until: now.Add(FirstWait)}
+	return FirstWait
 }
 
 // last is how the last survey of a server under this registration ended.

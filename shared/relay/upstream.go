@@ -50,6 +50,10 @@ func (r *Relay) exchange(ctx context.Context, p plan, c credential, route egress
 func (r *Relay) ask(ctx context.Context, p plan, c credential, route egress.Route, t *trail) (Answer, *call.Refusal) {
 	request := r.request(p, c, route)
 	request.Notify = p.notify(t)
+	request.Mask = func(text string) string { return t.masker.Text(text) }
+	if request.Notify != nil {
+		request.SessionID = func(id string) { r.hide(t, id) }
+	}
 	switch p.call.Operation {
 	case call.OperationDiscover:
 		raw, facts, err := r.Exchange.List(ctx, request)
@@ -58,6 +62,13 @@ func (r *Relay) ask(ctx context.Context, p plan, c credential, route egress.Rout
 			return Answer{Facts: facts}, asRefusal(err)
 		}
 		return r.listed(p, raw, facts)
+	case call.OperationSetLevel:
+		reply, err := r.Exchange.SetLevel(ctx, request, p.call.Level)
+		r.note(t, reply.Facts)
+		if err != nil {
+			return Answer{Facts: reply.Facts}, asRefusal(err)
+		}
+		return r.answered(p, reply)
 	case call.OperationClose:
 		facts, err := r.Exchange.End(ctx, request, p.session.State)
 		r.note(t, facts)
@@ -141,7 +152,9 @@ func (r *Relay) callTool(ctx context.Context, p plan, request exchange.Request, 
 	answer, needs, refusal := r.tell(ctx, p, describe(request, k.tool(p.tool, began)), t)
 	if needs {
 		if !k.describes(began) {
-			k, refusal = r.learn(ctx, p, began)
+			if k, refusal = r.learn(ctx, p, began); refusal == nil {
+				refusal = r.held(ctx, p) // by what was just read
+			}
 		}
 		if refusal == nil {
 			refusal = k.unusable(p.tool)

@@ -17,8 +17,8 @@ import (
 )
 
 // FirstWait is how long a list of several servers waits for those of which
-// nothing is kept, all together.
-const FirstWait = 5 * time.Second
+// nothing is kept, all together, and once for each.
+const FirstWait = 3 * time.Second
 
 // View is what one caller is shown of one server.
 type View struct {
@@ -51,24 +51,38 @@ func (v View) Known() bool { return v.kept != nil && v.kept.current() && !v.Cata
 // nothing is kept. The refusal says why there is nothing to show; it has been
 // recorded.
 func (r *Relay) View(ctx context.Context, c call.Call) (View, *call.Refusal) {
+	v, refusal := r.Look(ctx, c, 0)
+	if refusal == nil && !v.Known() {
+		refusal = v.Failure
+	}
+	if refusal != nil {
+		return v, r.Refuse(ctx, c, refusal)
+	}
+	r.showed(ctx, c, 1)
+	return v, nil
+}
+
+// Look is View without a record, for a request that has one of its own. Where
+// nothing is kept of the server it waits for at most a limit, 0 for as long as a
+// survey takes; then the view is one that is not Known and whose Failure says
+// why. The refusal is the policy's.
+func (r *Relay) Look(ctx context.Context, c call.Call, limit time.Duration) (View, *call.Refusal) {
 	var t trail
 	p, refusal := r.policy(ctx, errand{call: toSee(c, c.Server)}, &t)
 	if refusal != nil {
-		return View{}, r.Refuse(ctx, c, r.refusal(ctx, t, p, refusal))
+		return View{}, r.refusal(ctx, t, p, refusal)
 	}
 	v := r.see(ctx, p)
 	if done := r.due(ctx, v, p); done != nil && !v.Known() {
-		await(ctx, surveyTime(p), []<-chan struct{}{done})
+		await(ctx, orElse(limit, surveyTime(p)), []<-chan struct{}{done})
 		v = r.see(ctx, p)
 	}
 	if !v.Known() {
-		refusal := v.Failure
-		if refusal == nil {
-			refusal = call.Refuse(call.ListFailed, "the lists were not read in time")
+		if v.Failure == nil {
+			v.Failure = call.Refuse(call.ListFailed, "the lists were not read in time")
 		}
-		return v, r.Refuse(ctx, c, r.refusal(ctx, t, p, refusal))
+		v.Failure = r.refusal(ctx, t, p, v.Failure)
 	}
-	r.showed(ctx, c, 1)
 	return v, nil
 }
 
@@ -84,13 +98,18 @@ func (r *Relay) Views(ctx context.Context, c call.Call) ([]View, *call.Refusal) 
 	}
 	views := make([]View, len(plans))
 	var first []<-chan struct{}
+	var limit time.Duration
 	for i, p := range plans {
 		views[i] = r.see(ctx, p)
-		if done := r.due(ctx, views[i], p); done != nil && !views[i].Known() {
-			first = append(first, done)
+		done := r.due(ctx, views[i], p)
+		if done == nil || views[i].Known() {
+			continue
+		}
+		if wait := r.surveys.first(p); wait > 0 {
+			first, limit = append(first, done), max(limit, wait)
 		}
 	}
-	if await(ctx, FirstWait, first); len(first) > 0 {
+	if await(ctx, limit, first); len(first) > 0 {
 		for i, p := range plans {
 			views[i] = r.see(ctx, p)
 		}
@@ -139,10 +158,18 @@ func (r *Relay) see(ctx context.Context, p plan) View {
 	k, last := r.known(ctx, p), r.surveys.last(p)
 	v := View{
 		Server: p.server.Name, Description: p.server.Description, Process: p.server.Process != nil,
-		Failure: last.refusal, Failures: last.lists, tenant: p.tenant, server: p.server, kept: k,
+		Failure: last.refusal, tenant: p.tenant, server: p.server, kept: k,
 	}
-	if k.current() {
-		v.Catalog, v.Fresh = k.catalog, k.catalog.Listed.Add(FreshFor)
+	if !k.current() {
+		v.Catalog.Offers, v.Catalog.Instructions = last.found.offers, last.found.instructions
+		return v
+	}
+	v.Catalog, v.Fresh = k.catalog, fresh(k.catalog)
+	for list, reason := range k.catalog.Failed {
+		if v.Failures == nil {
+			v.Failures = make(map[call.List]*call.Refusal)
+		}
+		v.Failures[list] = call.Refuse(reason, "when the server was last read")
 	}
 	return v
 }
@@ -189,7 +216,7 @@ func (v View) list(list call.List) []Shown {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.tenant != v.tenant {
-		k.tenant, k.shown = v.tenant, make(map[call.List][]Shown, 4)
+		k.tenant, k.shown, k.memo = v.tenant, make(map[call.List][]Shown, 4), make(map[call.List]any, 4)
 	}
 	shown, ok := k.shown[list]
 	if !ok {
@@ -197,6 +224,26 @@ func (v View) list(list call.List) []Shown {
 		k.shown[list] = shown
 	}
 	return shown
+}
+
+// Memo gives what another package made of a list of v, and keeps it for as long
+// as the catalog and the snapshot of the registration that the list is of.
+func (v View) Memo(list call.List, from func([]Shown) any) any {
+	shown := v.list(list)
+	if len(shown) == 0 {
+		return from(nil)
+	}
+	k := v.kept
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if made, ok := k.memo[list]; ok && k.tenant == v.tenant {
+		return made
+	}
+	made := from(shown)
+	if k.tenant == v.tenant {
+		k.memo[list] = made
+	}
+	return made
 }
 
 func (v View) offered(list call.List) []Shown {

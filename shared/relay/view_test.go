@@ -117,8 +117,38 @@ func TestAServerThatHangsLosesNobodyTheOthersLists(t *testing.T) {
 	later := time.Now().Add(31 * time.Second)
 	f.Config.Now = func() time.Time { return later }
 	slow.Lists = tools("look")
+	if _, refusal := f.Views(t.Context(), kit.Call("")); refusal != nil {
+		t.Fatal(refusal)
+	}
+	f.Rest(t.Context())
 	if views, refusal := f.Views(t.Context(), kit.Call("")); refusal != nil || views[0].Failure != nil || len(views[0].Tools()) != 1 {
 		t.Errorf("after its failure was forgotten: %v, %v", views[0].Failure, refusal)
+	}
+}
+
+func TestWhoeverAsksMeanwhileWaitsForTheFirstListsToo(t *testing.T) {
+	f := kit.New(t, "", "")
+	reading, answer := make(chan struct{}), make(chan struct{})
+	f.Lists = func(w http.ResponseWriter, r *http.Request, body map[string]json.RawMessage) {
+		close(reading)
+		<-answer
+		tools("look")(w, r, body)
+	}
+	got := make(chan int, 2)
+	ask := func() {
+		views, refusal := f.Views(context.Background(), kit.Call(""))
+		if refusal != nil {
+			t.Error(refusal)
+			return
+		}
+		got <- len(views[0].Tools())
+	}
+	go ask()
+	<-reading
+	go ask()
+	time.AfterFunc(50*time.Millisecond, func() { close(answer) })
+	if a, b := <-got, <-got; a != 1 || b != 1 {
+		t.Errorf("%d and %d tools, want the one for both", a, b)
 	}
 }
 

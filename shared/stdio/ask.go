@@ -183,8 +183,11 @@ func (x *conversation) count(reply *wire.Reply) {
 		return
 	}
 	x.f.Notifications++
-	if x.r.Notify != nil && x.m.ask.Operation != "" && reply.Concerns(x.m.meta) {
-		x.r.Notify(reply.Method, reply.Params)
+	if x.r.Notify == nil || x.m.ask.Operation == "" {
+		return
+	}
+	if params, ok := reply.Concerns(x.m.meta); ok {
+		x.r.Notify(reply.Method, params)
 	}
 }
 

@@ -134,7 +134,7 @@ func TestNotificationsAboutThisRequestReachTheSink(t *testing.T) {
 		got, methods = append(got, string(params)), append(methods, method)
 	}
 	reply := result(t, p, r)
-	want := []string{`{"progressToken":"7","progress":1}`, `{"progressToken":7,"progress":3}`, `{"progressToken":"7"}`}
+	want := []string{`{"progressToken":"7","progress":1}`, `{"progressToken":"7","progress":3}`, `{"progressToken":"7"}`}
 	if diff := cmp.Diff(want, got); diff != "" || reply.Facts.Notifications != 4 {
 		t.Errorf("%d notifications, handed on (-want +got):\n%s", reply.Facts.Notifications, diff)
 	}

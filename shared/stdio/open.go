@@ -65,7 +65,7 @@ func (h *handshake) open(ctx context.Context, unprobed bool) *failure {
 // agree notes what was found out.
 func (h *handshake) agree(era, version string, result json.RawMessage) {
 	h.c.era, h.c.version = era, version
-	h.c.offers, h.c.instructions = wire.Opening(result)
+	h.c.offers, h.c.instructions = wire.Opening(result, h.r.Mask)
 }
 
 // discover asks for the child's era and leaves it unset where it is no modern

@@ -144,7 +144,7 @@ func (p *player) answer(m *incoming) bool {
 		return p.discover(m)
 	case "initialize":
 		return p.initialize(m)
-	case "ping":
+	case "ping", "logging/setLevel":
 		return p.result(m, `{}`)
 	case "notifications/initialized":
 		p.opened = true

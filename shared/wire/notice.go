@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // The notifications that a server sends while it works on a request.
 const (
@@ -13,14 +16,24 @@ const (
 // request, in whatever spelling (some servers send a number back as a string),
 // and is of another request otherwise (MCP 2026-07-28, basic/patterns/progress).
 // Log messages name no request: those that come while it is answered are its own.
-func (r *Reply) Concerns(meta json.RawMessage) bool {
+//
+// The params are those of r, with the token as meta spells it: agents look for
+// the very one that they gave. All other bytes are the server's.
+func (r *Reply) Concerns(meta json.RawMessage) (params json.RawMessage, ok bool) {
 	switch r.Method {
 	case NoticeProgress:
 		given, ok := Member(r.Params, "progressToken")
 		token, asked := Member(meta, "progressToken")
-		return ok && asked && string(token) != "null" && ID{string(given)}.Spells(ID{string(token)})
+		if !ok || !asked || string(token) == "null" || !(ID{string(given)}).Spells(ID{string(token)}) {
+			return nil, false
+		}
+		if bytes.Equal(given, token) {
+			return r.Params, true
+		}
+		params, err := SetMember(r.Params, "progressToken", token)
+		return params, err == nil
 	case NoticeLog:
-		return len(r.Params) > 0 && r.Params[0] == '{'
+		return r.Params, len(r.Params) > 0 && r.Params[0] == '{'
 	}
-	return false
+	return nil, false
 }

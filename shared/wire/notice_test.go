@@ -41,8 +41,24 @@ func TestANotificationConcernsTheRequestWhoseTokenItHas(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if got := reply.Concerns(json.RawMessage(tt.meta)); got != tt.want {
+		if _, got := reply.Concerns(json.RawMessage(tt.meta)); got != tt.want {
 			t.Errorf("%s: got %t, want %t", name, got, tt.want)
+		}
+	}
+}
+
+func TestProgressHasTheTokenAsTheAgentSpelledIt(t *testing.T) {
+	for given, asked := range map[string]string{
+		`7`: `7`, `"7"`: `7`, `7.0`: `7`, `8`: `"8"`, `"<a\/b>"`: `"\u003ca/b>"`, `"\u0074"`: `"t"`,
+	} {
+		params := `{ "message" : "half","progressToken":` + given + ` ,"progress":1.0}`
+		reply, err := wire.ReadReply([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":` + params + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := reply.Concerns(json.RawMessage(`{"x":1,"progressToken":` + asked + `}`))
+		if want := `{ "message" : "half","progressToken":` + asked + ` ,"progress":1.0}`; !ok || string(got) != want {
+			t.Errorf("got %s, %t, want %s", got, ok, want)
 		}
 	}
 }

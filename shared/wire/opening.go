@@ -16,10 +16,11 @@ const MaxInstructions = 4 << 10
 
 // Opening reads a result that opens a server, be it of initialize or of
 // server/discover: which of its capabilities it announces, and what it wants a
-// model to know, as plain text of at most [MaxInstructions] bytes. Either is
-// zero where the result does not say.
-func Opening(result json.RawMessage) (call.Offers, string) {
-	return offers(result), instructions(result)
+// model to know, as plain text of at most [MaxInstructions] bytes, under mask
+// before it is cut; nil masks nothing. Either is zero where the result does not
+// say.
+func Opening(result json.RawMessage, mask func(string) string) (call.Offers, string) {
+	return offers(result), instructions(result, mask)
 }
 
 // offers reads the capabilities. One that is null is not announced.
@@ -44,12 +45,16 @@ func offers(result json.RawMessage) call.Offers {
 }
 
 // instructions reads the text; what is no string is none.
-func instructions(result json.RawMessage) string {
+func instructions(result json.RawMessage, mask func(string) string) string {
 	raw, ok := Member(result, "instructions")
 	if !ok || len(raw) == 0 || raw[0] != '"' {
 		return ""
 	}
-	return legible(string(unquote(raw)))
+	text := string(unquote(raw))
+	if mask != nil {
+		text = mask(text)
+	}
+	return legible(text)
 }
 
 // legible is text without what makes a reader see something else than a terminal

@@ -24,7 +24,7 @@ func TestOpeningSaysWhatTheServerAnnounced(t *testing.T) {
 		`{"capabilities":{"resources":1.0,"Prompts":{}}}`:                                                     call.Announced | call.OffersResources,
 		`{"capabilities":{"completions":{},"logging":{},"prompts":{"listChanged":true},"resource\u0073":{}}}`: call.Announced | call.OffersCompletions | call.OffersLogging | call.OffersPrompts | call.OffersResources,
 	} {
-		if got, _ := wire.Opening(json.RawMessage(text)); got != want {
+		if got, _ := wire.Opening(json.RawMessage(text), nil); got != want {
 			t.Errorf("%s: got %b, want %b", text, got, want)
 		}
 	}
@@ -50,12 +50,12 @@ func TestInstructionsArePlainAndBounded(t *testing.T) {
 		`7`:       "",
 		`{"a":1}`: "",
 	} {
-		_, got := wire.Opening(json.RawMessage(`{"capabilities":{},"instructions":` + text + `}`))
+		_, got := wire.Opening(json.RawMessage(`{"capabilities":{},"instructions":`+text+`}`), nil)
 		if got != want {
 			t.Errorf("%.60s: got %.60q (%d bytes), want %.60q (%d)", text, got, len(got), want, len(want))
 		}
 	}
-	if _, got := wire.Opening(json.RawMessage(`{"capabilities":{}}`)); got != "" {
+	if _, got := wire.Opening(json.RawMessage(`{"capabilities":{}}`), nil); got != "" {
 		t.Errorf("got %q of nothing", got)
 	}
 }
@@ -69,7 +69,7 @@ func FuzzOpening(f *testing.F) {
 		if err != nil || reply.Result == nil {
 			return
 		}
-		offers, got := wire.Opening(reply.Result)
+		offers, got := wire.Opening(reply.Result, nil)
 		if offers != 0 && !offers.Has(call.Announced) {
 			t.Errorf("offers %b of a server that announced nothing", offers)
 		}

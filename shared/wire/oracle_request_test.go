@@ -3,6 +3,7 @@ package wire_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"mcprelay/shared/call"
@@ -126,8 +127,11 @@ func (p *oracleRequest) meta(name []byte) (err error) {
 		p.Capabilities, err = p.optional(wire.MetaClientCapabilities, nil)
 		p.HasCapabilities = p.Capabilities != nil
 	case wire.MetaLogLevel:
-		p.LogLevel = p.kind() == '"'
-		_, err = p.text(call.BadParams, wire.MetaLogLevel)
+		quoted := p.kind() == '"'
+		p.LogLevel, err = p.text(call.BadParams, wire.MetaLogLevel)
+		if quoted && !slices.Contains(eightLevels, p.LogLevel) {
+			p.refuse(call.BadParams, "%s is no level", wire.MetaLogLevel)
+		}
 	case "progressToken":
 		p.ProgressToken, err = p.progressToken()
 	default:
@@ -180,10 +184,8 @@ func (p *oracleRequest) completes() bool {
 	return of != "" && len(p.strings) == 2
 }
 
-// maxName bounds methods, names and URIs, in bytes: they travel in headers
-// upstream, a third longer in base64, and common servers stop at 8 or 16 KiB
-// for the whole head.
-const maxName = 4096
+// Bounds of methods and names, and of URIs as agents give them, in bytes.
+const maxName, maxURI = 4096, 12416
 
 // firstByte is the first byte after a byte order mark and blanks, 0 for none.
 func firstByte(body []byte) byte {
@@ -278,7 +280,7 @@ func (p *oracleRequest) complete() *call.Refusal {
 		return call.Refuse(call.BadRequest, "jsonrpc is not 2.0")
 	case p.Method == "" || !plain(p.Method):
 		return call.Refuse(call.BadRequest, "the method is missing, too long or holds control characters")
-	case !plain(p.Name) || !plain(p.URI) || !plain(p.Ref.Name) || !plain(p.Ref.URI):
+	case !plain(p.Name) || !plain(p.Ref.Name) || !within(p.URI, maxURI) || !within(p.Ref.URI, maxURI):
 		return call.Refuse(call.BadParams, "name or uri is too long or holds control characters")
 	case p.Method == "completion/complete" && !p.completes():
 		return call.Refuse(call.BadParams, "completion/complete without a ref or an argument that it can be of")
@@ -293,15 +295,17 @@ func (p *oracleRequest) complete() *call.Refusal {
 	return nil
 }
 
-// plain reports whether s may name something: no control characters, which no
-// catalog holds and terminals obey, and short enough for a header.
-func plain(s string) bool {
+// plain reports whether s may name something.
+func plain(s string) bool { return within(s, maxName) }
+
+// within reports whether s has no control characters and is short enough.
+func within(s string, bound int) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] == 0x7f {
 			return false
 		}
 	}
-	return len(s) <= maxName
+	return len(s) <= bound
 }
 
 // oracleReadObject reads one object with visit and gives what visit left as the

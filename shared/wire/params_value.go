@@ -22,7 +22,7 @@ const maxPower = 2 * MaxBody
 var (
 	errParamType  = errors.New("an argument that a header repeats is not of its declared type")
 	errParamRange = errors.New("an argument that a header repeats is an integer beyond 2^53-1")
-	errParamLong  = fmt.Errorf("an argument that a header repeats is longer than %d bytes", maxName)
+	errParamLong  = fmt.Errorf("an argument that a header repeats is longer than %d bytes", MaxName)
 )
 
 // Value is the header's value for a call with these arguments, plain or inside
@@ -72,7 +72,7 @@ func text(raw []byte) (string, error) {
 	switch {
 	case err != nil: // a lone surrogate: no header can say what it is
 		return "", errParamType
-	case len(content) > maxName:
+	case len(content) > MaxName:
 		return "", errParamLong
 	}
 	return string(content), nil

@@ -21,7 +21,7 @@ type Request struct {
 	ProtocolVersion string          // io.modelcontextprotocol/protocolVersion of _meta
 	HasCapabilities bool            // _meta holds io.modelcontextprotocol/clientCapabilities
 	Capabilities    json.RawMessage // its value: an object, or nil
-	LogLevel        bool            // _meta holds io.modelcontextprotocol/logLevel
+	LogLevel        string          // io.modelcontextprotocol/logLevel of _meta, empty for none
 	ProgressToken   json.RawMessage // progressToken of _meta: a string or a number, or nil
 
 	Ref      Ref             // params.ref: what a completion is of
@@ -64,7 +64,7 @@ func (r Request) Modern() bool { return IsModern(r.ProtocolVersion) }
 //   - BadParams parameters of the wrong kind, a case variant of a defined
 //     one, a tools/call, prompts/get or resources/read without its target, a
 //     completion/complete without what it is of and its argument, a
-//     requestState above [MaxState].
+//     requestState above [MaxState], a logLevel that is no level.
 //
 // null counts as absent for params and for optional parameters. A refusal
 // comes with a Request that holds the id, when that could be read.
@@ -181,7 +181,7 @@ func (p *requestReader) meta(name []byte) (err error) {
 		p.Capabilities, err = p.optional(MetaClientCapabilities, nil)
 		p.HasCapabilities = p.Capabilities != nil
 	case MetaLogLevel:
-		_, p.LogLevel, err = p.given(MetaLogLevel)
+		err = p.logLevel()
 	case "progressToken":
 		p.ProgressToken, err = p.progressToken()
 	default:

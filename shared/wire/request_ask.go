@@ -56,6 +56,16 @@ func (p *requestReader) state() (err error) {
 	return err
 }
 
+// logLevel reads the level that the agent asks for with its request.
+func (p *requestReader) logLevel() error {
+	level, given, err := p.given(MetaLogLevel)
+	if given && !IsLevel(level) {
+		p.refuse(call.BadParams, "%s is no level", MetaLogLevel)
+	}
+	p.LogLevel = level
+	return err
+}
+
 // completes reports whether the request says what it wants completed.
 func (p *requestReader) completes() bool {
 	if p.Argument == nil || !p.argumentName || !p.argumentValue {

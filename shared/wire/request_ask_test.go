@@ -57,6 +57,7 @@ func TestCompletionWithoutWhatItIsOfIsRefused(t *testing.T) {
 		"prompt with empty name":     `"ref":{"type":"ref/prompt","name":""},` + argument,
 		"prompt name number":         `"ref":{"type":"ref/prompt","name":1},` + argument,
 		"prompt name with NUL":       `"ref":{"type":"ref/prompt","name":"a\u0000"},` + argument,
+		"template without end":       `"ref":{"type":"ref/resource","uri":"` + strings.Repeat("u", 3*4096+129) + `"},` + argument,
 		"prompt name without end":    `"ref":{"type":"ref/prompt","name":"` + strings.Repeat("n", 4097) + `"},` + argument,
 		"resource without uri":       `"ref":{"type":"ref/resource","name":"a"},` + argument,
 		"resource uri object":        `"ref":{"type":"ref/resource","uri":{}},` + argument,
@@ -112,8 +113,8 @@ func TestAnswersToAServersQuestionKeepTheirBytes(t *testing.T) {
 	if got, want := string(r.Capabilities), `{"elicitation":{ }}`; got != want || !r.HasCapabilities {
 		t.Errorf("Capabilities = %s, %v, want %s", got, r.HasCapabilities, want)
 	}
-	if !r.LogLevel {
-		t.Error("the log level is not seen")
+	if r.LogLevel != "info" {
+		t.Errorf("LogLevel = %q, want info", r.LogLevel)
 	}
 }
 
@@ -124,7 +125,7 @@ func TestAStateIsThereOrNot(t *testing.T) {
 		}
 	}
 	r := read(t, toolCall(`,"inputResponses":null,"_meta":{"io.modelcontextprotocol/logLevel":null,"io.modelcontextprotocol/clientCapabilities":null}`))
-	if r.InputResponses != nil || r.LogLevel || r.Capabilities != nil || r.HasCapabilities {
+	if r.InputResponses != nil || r.LogLevel != "" || r.Capabilities != nil || r.HasCapabilities {
 		t.Errorf("null counts as present: %+v", r)
 	}
 }
@@ -145,6 +146,7 @@ func TestPartsOfAnAnswerOfTheWrongKindAreRefused(t *testing.T) {
 		`,"inputResponses":[]`, `,"inputResponses":"{}"`, `,"InputResponses":{}`, `,"inputresponses":{}`,
 		`,"ref":7`, `,"argument":"x"`, `,"context":7`,
 		`,"_meta":{"io.modelcontextprotocol/logLevel":7}`, `,"_meta":{"io.modelcontextprotocol/logLevel":{}}`, `,"_meta":{"io.modelcontextprotocol/loglevel":"info"}`,
+		`,"_meta":{"io.modelcontextprotocol/logLevel":"loud"}`, `,"_meta":{"io.modelcontextprotocol/logLevel":""}`, `,"_meta":{"io.modelcontextprotocol/logLevel":"INFO"}`,
 		`,"_meta":{"io.modelcontextprotocol/clientCapabilities":[]}`, `,"_meta":{"io.modelcontextprotocol/clientcapabilities":{}}`,
 	} {
 		if reason, _ := refused(t, toolCall(rest)); reason != call.BadParams {
@@ -156,7 +158,6 @@ func TestPartsOfAnAnswerOfTheWrongKindAreRefused(t *testing.T) {
 func TestPartsOfAnAnswerMayHoldAnything(t *testing.T) {
 	for _, rest := range []string{
 		`,"inputResponses":{"InputResponses":{"Name":1,"name":2}}`,
-		`,"_meta":{"io.modelcontextprotocol/logLevel":"nothing that exists"}`,
 		`,"_meta":{"io.modelcontextprotocol/clientCapabilities":{"Sampling":{},"sampling":{}}}`,
 	} {
 		read(t, toolCall(rest))

@@ -157,6 +157,7 @@ func TestParametersOfTheWrongKindAreRefused(t *testing.T) {
 		"name with escape":       `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\u001b[2J"}}`,
 		"name with DEL":          `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a\u007f"}}`,
 		"uri with newline":       `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"a\nb"}}`,
+		"uri without end":        `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"` + strings.Repeat("u", 3*4096+129) + `"}}`,
 		"name without end":       `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + strings.Repeat("n", 4097) + `"}}`,
 		"Name":                   toolCall(`,"Name":"other"`),
 		"Name alone":             `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"Name":"other"}}`,

@@ -138,6 +138,8 @@ func TestMessageWithoutIDIsANotification(t *testing.T) {
 func TestUnknownMembersPass(t *testing.T) {
 	for _, body := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + strings.Repeat("n", 4096) + `"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"` + strings.Repeat("u", 3*4096+128) + `"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"` + strings.Repeat("u", 3*4096+128) + `"},"argument":{"name":"a","value":""}}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"x/y","extension":{"Method":1},"":null}`,
 		toolCall(`,"extra":1,"names":[],"meta":{}`),
 		toolCall(`,"_meta":{"com.example/Token":1,"X":{}}`),

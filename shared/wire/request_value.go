@@ -7,10 +7,15 @@ import (
 	"mcprelay/shared/call"
 )
 
-// maxName bounds methods, names and URIs, in bytes: they travel in headers
-// upstream, a third longer in base64, and common servers stop at 8 or 16 KiB
-// for the whole head.
-const maxName = 4096
+const (
+	// MaxName bounds methods, names and the servers' own URIs, in bytes: they
+	// travel in headers upstream, a third longer in base64, and common servers
+	// stop at 8 or 16 KiB for the whole head.
+	MaxName = 4096
+	// MaxURI bounds a URI as an agent gives it, in bytes. One of MaxName may be
+	// shown with each byte percent-encoded, behind the name of its server.
+	MaxURI = 3*MaxName + 128
+)
 
 // firstByte is the first byte after a byte order mark and blanks, 0 for none.
 func firstByte(body []byte) byte {
@@ -105,7 +110,7 @@ func (p *requestReader) complete() *call.Refusal {
 		return call.Refuse(call.BadRequest, "jsonrpc is not 2.0")
 	case p.Method == "" || !plain(p.Method):
 		return call.Refuse(call.BadRequest, "the method is missing, too long or holds control characters")
-	case !plain(p.Name) || !plain(p.URI) || !plain(p.Ref.Name) || !plain(p.Ref.URI):
+	case !plain(p.Name) || !plain(p.Ref.Name) || !within(p.URI, MaxURI) || !within(p.Ref.URI, MaxURI):
 		return call.Refuse(call.BadParams, "name or uri is too long or holds control characters")
 	case p.Method == "completion/complete" && !p.completes():
 		return call.Refuse(call.BadParams, "completion/complete without a ref or an argument that it can be of")
@@ -116,15 +121,18 @@ func (p *requestReader) complete() *call.Refusal {
 	return nil
 }
 
-// plain reports whether s may name something: no control characters, which no
-// catalog holds and terminals obey, and short enough for a header.
-func plain(s string) bool {
+// plain reports whether s may name something.
+func plain(s string) bool { return within(s, MaxName) }
+
+// within reports whether s has no control characters, which no catalog holds
+// and terminals obey, and is short enough for a header.
+func within(s string, bound int) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] == 0x7f {
 			return false
 		}
 	}
-	return len(s) <= maxName
+	return len(s) <= bound
 }
 
 // target is what Mcp-Name repeats, for the methods that have it (2026-07-28,

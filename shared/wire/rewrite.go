@@ -17,6 +17,7 @@ const (
 	WherePrompt           // of prompts/get: the same, of the content of messages
 	WhereResource         // of resources/read: the uri of each of contents
 	WhereDescriptor       // a descriptor of a list: its own uri
+	WhereTool             // a descriptor of a tool: the page that shows its results (MCP Apps 2026-01-26, in _meta)
 )
 
 // RewriteURIs gives result with the URIs at those places replaced by what to
@@ -39,6 +40,8 @@ func RewriteURIs(result json.RawMessage, where Where, to func(uri string) string
 		end = w.within(start, "contents", func(i int) int { return w.array(i, w.holder) })
 	case WhereDescriptor:
 		end = w.holder(start)
+	case WhereTool:
+		end = w.within(start, "_meta", w.page)
 	}
 	switch {
 	case end < 0:
@@ -100,11 +103,25 @@ func (w *rewriter) item(i int) int {
 }
 
 // holder reads an object that has a URI itself.
-func (w *rewriter) holder(i int) int {
-	return w.within(i, "uri", func(i int) int {
-		w.change(i)
+func (w *rewriter) holder(i int) int { return w.within(i, "uri", w.uri) }
+
+// page reads the _meta of a tool: ui.resourceUri, and the older key for it.
+func (w *rewriter) page(i int) int {
+	return w.object(i, func(name []byte, i int) int {
+		switch string(name) {
+		case "ui":
+			return w.within(i, "resourceUri", w.uri)
+		case "ui/resourceUri":
+			return w.uri(i)
+		}
 		return endOfValue(w.text, i)
 	})
+}
+
+// uri replaces the value at text[i].
+func (w *rewriter) uri(i int) int {
+	w.change(i)
+	return endOfValue(w.text, i)
 }
 
 // change replaces the string at text[i].

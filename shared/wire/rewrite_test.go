@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +40,10 @@ func TestURIsAreRewrittenAtTheirPlaces(t *testing.T) {
 			`{"contents":[{"uri":"at:a:1","text":"\ud800","resource":{"uri":"a:2"}},{"uri":"at:a:3#part","blob":"AAAA"}],"uri":"a:4"}`,
 			wire.WhereResource},
 		{"a descriptor", `{"name":"n","uri":"a:1","icons":[{"src":"a:2"}],"_meta":{"uri":"a:3"}}`, `{"name":"n","uri":"at:a:1","icons":[{"src":"a:2"}],"_meta":{"uri":"a:3"}}`, wire.WhereDescriptor},
+		{"the page of a tool, under both of its keys",
+			` {"name":"n","uri":"a:0","_meta":{ "ui" : {"visibility":["app"],"resourceUri" :"a:1","x":1.0},"\u0075i\/resourceUri":"a\/2","uri":"a:3","resourceUri":"a:4"},"ui":{"resourceUri":"a:5"},"ui/resourceUri":"a:6"}`,
+			` {"name":"n","uri":"a:0","_meta":{ "ui" : {"visibility":["app"],"resourceUri" :"at:a:1","x":1.0},"\u0075i\/resourceUri":"at:a/2","uri":"a:3","resourceUri":"a:4"},"ui":{"resourceUri":"a:5"},"ui/resourceUri":"a:6"}`,
+			wire.WhereTool},
 		{"what the new URI holds is escaped as it must", `{"uri":"\"é\n"}`, `{"uri":"at:\"é\n"}`, wire.WhereDescriptor},
 		{"no place", `{"uri":"a:1","content":[{"type":"resource_link","uri":"a:1"}]}`, `{"uri":"a:1","content":[{"type":"resource_link","uri":"a:1"}]}`, 0},
 	} {
@@ -61,9 +66,10 @@ func TestResultsOfAnotherShapeAreLeftAlone(t *testing.T) {
 		`{"content":[[{"type":"resource_link","uri":"a:1"}],7,null,"a:1",{}],"messages":[[],7,{"content":7},{"content":[[],null]}],"contents":[[],7,{}]}`,
 		`{"content":[{"type":"resource_link","uri":7},{"type":"resource","resource":"a:1"},{"type":"resource","resource":[{"uri":"a:1"}]},{"type":"resource","resource":{"uri":{}}}]}`,
 		`{"content":[{"type":7,"uri":"a:1"},{"type":"Resource_Link","uri":"a:1"},{"type":"resource_link","URI":"a:1"}],"contents":[{"uri":7}],"Uri":"a:1"}`,
+		`{"_meta":{"ui":"a:1","ui/resourceUri":["a:1"],"UI":{"resourceUri":"a:1"}}}`, `{"_meta":[{"ui":{"resourceUri":"a:1"}}]}`, `{"_meta":{"ui":{"resourceUri":null,"resourceURI":"a:1"}}}`,
 		`{"content":[{"type":"resource_link","uri":"\ud800"}],"contents":[{"uri":"\udfff"}],"uri":"a\ud800b"}`,
 	} {
-		for where := range wire.WhereDescriptor + 2 {
+		for where := range wire.WhereTool + 2 {
 			got, err := wire.RewriteURIs(json.RawMessage(result), where, moved)
 			if string(got) != result || err != nil {
 				t.Errorf("place %d of %s: got %s, %v", where, result, got, err)
@@ -103,7 +109,9 @@ func FuzzRewriteURIs(f *testing.F) {
 	for _, seed := range []string{
 		`{"content":[{"type":"resource_link","uri":"a:1"},{"type":"resource","resource":{"uri":"a:2"}}]}`, `{"messages":[{"content":{"type":"resource_link","uri":"a:1"}}]}`,
 		`{"contents":[{"uri":"a:1"}]}`, `{"uri":"a:1"}`, `{ "content" : [ { "uri":"a\/1" , "type":"resource_link" } ] }`, `{"content":[{"type":"resource_link","uri":"\ud800"}]}`,
+		`{"_meta":{"ui":{"resourceUri":"a:1"},"ui\/resourceUri":"a:2"}}`,
 	} {
+		f.Add([]byte(seed), uint8(5))
 		f.Add([]byte(seed), uint8(1))
 		f.Add([]byte(seed), uint8(2))
 		f.Add([]byte(seed), uint8(3))
@@ -158,6 +166,10 @@ func checkRewritten(t *testing.T, before, after []byte, uris []string, where wir
 		places = append(places, object(old))
 	}
 	n := 0
+	if where == wire.WhereTool {
+		meta := member(old, "_meta")
+		n = stamped(object(member(meta, "ui")), "resourceUri", uris) + stamped(object(meta), "ui/resourceUri", uris)
+	}
 	for _, place := range places {
 		uri, ok := place["uri"].(string)
 		if !ok || strings.ContainsRune(uri, '\ufffd') && (n >= len(uris) || uris[n] != uri) {
@@ -172,6 +184,16 @@ func checkRewritten(t *testing.T, before, after []byte, uris []string, where wir
 	if diff := cmp.Diff(old, changed); diff != "" || n != len(uris) {
 		t.Fatalf("%s became %s with %d of %q:\n%s", before, after, n, uris, diff)
 	}
+}
+
+// stamped puts the mark in the place of a member that is one of the URIs, and
+// counts it.
+func stamped(o map[string]any, key string, uris []string) int {
+	if uri, ok := o[key].(string); !ok || !slices.Contains(uris, uri) {
+		return 0
+	}
+	o[key] = "mark:1"
+	return 1
 }
 
 // items are the objects that hold the URIs of some content.

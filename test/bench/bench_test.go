@@ -68,6 +68,9 @@ func checkFigures(t *testing.T, r report) {
 			t.Errorf("%s in %+v: %d calls, want %d", f.Target, f.setup, f.Calls, want)
 		}
 	}
+	if l := r.Lists; l.Servers*l.Tools != 512 || l.Calls < 1 || !(l.P50 > 0) || !(l.P99 >= l.P50) || l.Bytes < 512*100 {
+		t.Errorf("got the lists %+v, want some of 512 tools", l)
+	}
 	if len(r.Allocs) != 6 {
 		t.Errorf("got %d rows of allocations, want 6", len(r.Allocs))
 	}
@@ -150,13 +153,14 @@ func TestTheTextNamesEveryTarget(t *testing.T) {
 	}
 	var out bytes.Buffer
 	r := newReport(options{rounds: 1}, rows, []allocs{{"relay", large, 12, 34}}, map[string]int{"tools/call": 7, "initialize": 2}, 5)
+	r.Lists = listing{Servers: 8, Tools: 64, Calls: 9, P50: 123, P99: 456, Bytes: 200 << 10}
 	if err := r.writeText(&out); err != nil {
 		t.Fatal(err)
 	}
 	if len(rows) != 8 {
 		t.Errorf("got %d setups, want every transport with every payload and number of clients", len(rows))
 	}
-	for _, want := range append(targets(), "plain", "tls", "64 B", "256 KiB", "1000", "counted 7 calls", "2 other POSTs", "the 5 calls") {
+	for _, want := range append(targets(), "plain", "tls", "64 B", "256 KiB", "1000", "8 servers with 64 tools", "p50 123 us, p99 456 us of 9 lists", "200 KiB", "counted 7 calls", "2 other POSTs", "the 5 calls") {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("want %q in\n%s", want, out.String())
 		}
@@ -181,6 +185,9 @@ func TestTheConfigIsJSON(t *testing.T) {
 		text := relayConfig(addresses{"http://127.0.0.1:1/mcp", "https://127.0.0.1:2/mcp"}, credential)
 		if !json.Valid(text) {
 			t.Errorf("credential %v: %s", credential, text)
+		}
+		if got := listConfig("http://127.0.0.1:1/mcp"); !json.Valid(got) {
+			t.Errorf("of many servers: %s", got)
 		}
 		if got := strings.Contains(string(text), credentialEnv); got != credential {
 			t.Errorf("credential %v: named %v", credential, got)

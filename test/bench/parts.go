@@ -108,6 +108,7 @@ func makeLoad(ctx context.Context, args []string, out io.Writer) error {
 	f := flag.NewFlagSet("load", flag.ContinueOnError)
 	f.StringVar(&p.URL, "url", "", "where to post")
 	f.StringVar(&p.Tool, "tool", upstream.Classified, "the tool to call")
+	f.BoolVar(&p.List, "list", false, "ask for the tools instead of calling one")
 	f.IntVar(&p.Clients, "clients", 1, "connections")
 	f.IntVar(&p.Calls, "calls", 1, "counted calls of each")
 	f.IntVar(&p.Warmup, "warmup", 0, "calls of each before that")

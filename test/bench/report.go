@@ -22,6 +22,7 @@ type report struct {
 	Rounds  int            `json:"rounds"`
 	Figures []figure       `json:"figures"`
 	Allocs  []allocs       `json:"allocations"`
+	Lists   listing        `json:"lists"`
 	Posts   map[string]int `json:"posts"` // as the upstream counts them
 	Records int            `json:"audit_records"`
 }
@@ -124,6 +125,8 @@ func (r report) writeText(out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	fmt.Fprintf(out, "\ntools/list over %d servers with %d tools each, kept and fresh: p50 %.0f us, p99 %.0f us of %d lists, a reply of %s, no request upstream\n",
+		r.Lists.Servers, r.Lists.Tools, r.Lists.P50, r.Lists.P99, r.Lists.Calls, size(r.Lists.Bytes))
 	others := 0
 	for method, n := range r.Posts {
 		if method != "tools/call" {

@@ -95,6 +95,10 @@ func measure(ctx context.Context, o options) (r report, err error) {
 	if err != nil {
 		return r, err
 	}
+	lists, err := s.lists(ctx, dir, o)
+	if err != nil {
+		return r, err
+	}
 	if err := s.relay.stop(); err != nil {
 		return r, err
 	}
@@ -102,5 +106,7 @@ func measure(ctx context.Context, o options) (r report, err error) {
 	if err != nil {
 		return r, err
 	}
-	return newReport(o, rows, allocs, s.counted, records), nil
+	r = newReport(o, rows, allocs, s.counted, records)
+	r.Lists = lists
+	return r, nil
 }

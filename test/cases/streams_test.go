@@ -1,6 +1,8 @@
 package cases_test
 
 import (
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,14 +23,14 @@ const progressed = `{"jsonrpc":"2.0","method":"notifications/progress","params":
 // Section B, second part: what the events of a stream say.
 func streams() []row {
 	return []row{
-		{"B13", "notifications before the answer do not end the call", answeredBy([]variant{
+		{"B13", "notifications before the answer do not end the call, and reach the agent that they are for", both(handedOn, answeredBy([]variant{
 			{"progress", hostile.Stream(hostile.Event(progressed), hostile.Answer(hello))},
 			{"progress a hundred times", hostile.Stream(strings.Repeat(hostile.Event(progressed), 100), hostile.Answer(hello))},
 			{"a log message", hostile.Stream(hostile.Event(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`), hostile.Answer(hello))},
 			{"a changed list", hostile.Stream(hostile.Event(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`), hostile.Answer(hello))},
 			{"an unknown one", hostile.Stream(hostile.Event(`{"jsonrpc":"2.0","method":"x","params":{"id":$ID}}`), hostile.Answer(hello))},
 			{"in one chunk", hostile.Stream(hostile.Event(progressed) + hostile.Answer(hello))},
-		})},
+		}))},
 		{"B14", "a server's request is counted and never answered", serverAsks},
 		{"B15", "the call returns when its id arrives", returnsAtOnce},
 		{"B16", "a stream that ends without the answer is an error, and nothing is sent again", endsEarly},
@@ -56,6 +58,54 @@ func streams() []row {
 			})
 		}},
 	}
+}
+
+// both runs two tests of one case.
+func both(one, other func(*testing.T, *stage)) func(*testing.T, *stage) {
+	return func(t *testing.T, k *stage) {
+		one(t, k)
+		other(t, k)
+	}
+}
+
+// handedOn: progress with the token of the call, and log messages, reach an
+// agent that takes event streams, byte for byte and in order; nothing else does,
+// and no other agent gets a stream.
+func handedOn(t *testing.T, k *stage) {
+	const told = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"<&> \u00e9"}}`
+	own := strings.Replace(progressed, `"t"`, `"mine"`, 1)
+	script := hostile.Stream(hostile.Event(own)+hostile.Event(progressed)+hostile.Event(told),
+		hostile.Event(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)+hostile.Event(`{"jsonrpc":"2.0","id":5,"method":"ping"}`)+hostile.Event(own), hostile.Answer(hello))
+	all, progress := []string{own, told, own}, []string{own, own}
+	k.eras(t, hostile.Setup{}, func(t *testing.T, s *scene) {
+		s.t = t
+		s.up.On("tools/call", script)
+		s.paths(func(s *scene, path bool) {
+			for _, v := range []struct {
+				accept, meta string
+				modern       bool
+				want         []string
+			}{
+				{"application/json, text/event-stream", `"progressToken":"mine"`, false, all},
+				{"text/event-stream", `"progressToken":"mine"`, true, progress}, // it asked for no log messages
+				{"text/event-stream", `"progressToken":"mine","io.modelcontextprotocol/logLevel":"info"`, true, all},
+				{"text/event-stream", `"progressToken":"other"`, false, []string{told}},
+				{"text/event-stream", ``, true, nil},
+				{"application/json", `"progressToken":"mine"`, false, nil},
+				{"*/*", `"progressToken":"mine"`, true, nil},
+				{"application/json, text/event-stream;q=0", `"progressToken":"mine"`, false, nil},
+			} {
+				reply := s.relay.Call(s.t, hostile.Ask{All: path, Modern: v.modern, Meta: v.meta, Header: http.Header{"Accept": {v.accept}}})
+				reply.Answered("")
+				if !slices.Equal(reply.Notes, v.want) {
+					s.t.Errorf("accepting %s with %s: got\n%q\nwant\n%q", v.accept, v.meta, reply.Notes, v.want)
+				}
+				if kind := reply.Header.Get("Content-Type"); (kind == "text/event-stream") != (len(v.want) > 0) {
+					t.Errorf("accepting %s with %s: got %s", v.accept, v.meta, kind)
+				}
+			}
+		})
+	})
 }
 
 func serverAsks(t *testing.T, k *stage) {

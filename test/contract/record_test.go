@@ -18,6 +18,7 @@ func recordChecks() []check {
 		{"an intent is read back as it was written", nothing, intentIsReadBack},
 		{"a final completes its intent in place", nothing, finalCompletesIntent},
 		{"a final needs no intent", nothing, finalWithoutIntent},
+		{"an approval is kept, though no policy ran and it is about no tool", nothing, approvalIsKept},
 		{"the store sets the state, not the caller", nothing, storeSetsState},
 		{"a second intent of a call is refused and changes nothing", nothing, secondIntent},
 		{"a second final is refused and changes nothing", nothing, secondFinal},
@@ -64,6 +65,18 @@ func finalWithoutIntent(t *testing.T, _ peer, s store) {
 	r := final(full(newTenant()))
 	must(t, s.Final(t.Context(), r))
 	wantRecords(t, read(t, s, lately(r.Tenant)), r)
+}
+
+func approvalIsKept(t *testing.T, _ peer, s store) {
+	r := intent(newTenant(), now())
+	r.Operation, r.About, r.Tool, r.Face = call.OperationApprove, "approve", "", call.FaceInternal
+	r.Decision, r.ToolEffect, r.Detail = "", "", `tools 0123: "look" from none to 4567`
+	must(t, s.Intent(t.Context(), r))
+	wantRecords(t, read(t, s, lately(r.Tenant)), r)
+	must(t, s.Final(t.Context(), final(r)))
+	of := lately(r.Tenant)
+	of.Server = r.Server
+	wantRecords(t, read(t, s, of), final(r))
 }
 
 func storeSetsState(t *testing.T, _ peer, s store) {

@@ -14,8 +14,8 @@ import (
 func TestHowManyPostsACallTakes(t *testing.T) {
 	want := map[string][3]int{
 		"go-stateless":      {3, 1, 1}, // discover, tools/list, call; a modern server has no sessions to open
-		"go-stateful":       {5, 4, 1}, // discover, initialize, initialized, the level of its log, call; then without discover
-		"server-everything": {5, 4, 1},
+		"go-stateful":       {4, 3, 1}, // discover, initialize, initialized, call; then without discover
+		"server-everything": {4, 3, 1},
 	}
 	for _, peer := range everyPeer() {
 		t.Run(peer.name, func(t *testing.T) {
@@ -36,6 +36,67 @@ func TestHowManyPostsACallTakes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestALevelIsOnePostOfItsOwn: servers that announce logging and keep sessions
+// are told a level when the agent sets one, in the session of its calls, and at
+// no other time, whatever the agent accepts.
+func TestALevelIsOnePostOfItsOwn(t *testing.T) {
+	const look, set = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, `{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug"}}`
+	for _, peer := range everyPeer() {
+		if peer.name == "go-stateless" { // it keeps no sessions
+			continue
+		}
+		t.Run(peer.name, func(t *testing.T) {
+			counter := peers.Counted(t, peer.url(t))
+			config := writeConfig(t,
+				[]server{entry("up", counter.URL, map[string]string{peer.tool: "read"})},
+				[]rule{allow("mcp.up.host.127.0.0.1"), allow("mcp.up.tool.*")}, nil)
+			data := t.TempDir()
+			relay := serve(t, nil, "--config", config, "--data", data, "--allow-loopback")
+			opening := relay.post(t, "/v1/servers/up/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+			if !strings.Contains(string(opening.body), `"logging":{}`) {
+				t.Fatalf("the server announces no logging: %s", opening.body)
+			}
+			ask := func(body, run string, want int) {
+				t.Helper()
+				counter.Reset()
+				got := relay.post(t, "/v1/servers/up/mcp", body, "X-Relay-Run", run, "Accept", "application/json, text/event-stream")
+				if got.status != 200 || !strings.Contains(string(got.body), `"result":`) {
+					t.Fatalf("%s: %d %s", body, got.status, got.body)
+				}
+				if posts := counter.Posts(""); posts != want {
+					t.Errorf("%s of run %s took %d POSTs, want %d", body, run, posts, want)
+				}
+			}
+			tools := fmt.Sprintf(look, peer.tool, peer.arguments)
+			ask(tools, "one", 3) // initialize, initialized, call
+			if counter.Posts("logging/setLevel") != 0 {
+				t.Error("a level was set that nobody asked for")
+			}
+			ask(set, "one", 1)
+			ask(set, "two", 3) // initialize, initialized, the level
+			level := counter.All()[2]
+			ask(tools, "two", 1)
+			if id := counter.All()[0].Header.Get("Mcp-Session-Id"); level.RPC != "logging/setLevel" || id == "" || level.Header.Get("Mcp-Session-Id") != id {
+				t.Errorf("%s went into another session than the call", level.RPC)
+			}
+			if n := recordsOf(t, data, "logging/setLevel"); n != 2 {
+				t.Errorf("%d records of levels, want 2", n)
+			}
+		})
+	}
+}
+
+// recordsOf counts the records of one operation.
+func recordsOf(t *testing.T, data string, operation call.Operation) (n int) {
+	t.Helper()
+	for _, record := range trail(t, data) {
+		if record.Operation == operation && record.Outcome == call.Answered {
+			n++
+		}
+	}
+	return n
 }
 
 func TestACatalogSparesTheNextProcessTheList(t *testing.T) {

@@ -50,7 +50,7 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "bad", http.StatusBadRequest)
 		return
 	}
-	result := `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"tools":[{"name":"change","inputSchema":{}},{"name":"echo","inputSchema":{}},{"name":"look","inputSchema":{}},{"name":"other","inputSchema":{}}],"ttlMs":0,"cacheScope":"private"}`
+	result := `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"tools":[{"name":"change","inputSchema":{}},{"name":"echo","inputSchema":{}},{"name":"look","inputSchema":{}},{"name":"other","inputSchema":{}},{"name":"write","inputSchema":{}}],"ttlMs":0,"cacheScope":"private"}`
 	if message.Method == "tools/call" {
 		u.calls.Add(1)
 		u.mu.Lock()

@@ -232,15 +232,16 @@ func nowhere(context.Context, string) ([]netip.Addr, error) {
 // relay leaves behind.
 func (f *Front) wantNoSecrets(t testing.TB) {
 	t.Helper()
-	text := f.Log.String()
+	var text strings.Builder
+	text.WriteString(f.Log.String())
 	for _, record := range f.Records() {
 		encoded, err := json.Marshal(record)
 		if err != nil {
 			t.Errorf("hostile: encoding a record: %v", err)
 		}
-		text += string(encoded) + "\n"
+		text.Write(append(encoded, '\n'))
 	}
-	f.holdsNoSecret(t, "the log or a record", text)
+	f.holdsNoSecret(t, "the log or a record", text.String())
 }
 
 func (f *Front) holdsNoSecret(t testing.TB, where, text string) {

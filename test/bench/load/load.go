@@ -24,6 +24,7 @@ type Plan struct {
 	URL       string
 	Roots     *x509.CertPool // nil: the system's
 	Token     string         // bearer, empty for none
+	List      bool           // ask for the tools instead of calling one
 	Tool      string
 	Arguments string // one JSON object
 	Clients   int
@@ -36,6 +37,7 @@ type Result struct {
 	Sent      int             // calls answered, warm-up included
 	Elapsed   time.Duration   // from the first counted call to the end of the last
 	Latencies []time.Duration // of the counted calls, in no order
+	Bytes     int             // of the last reply's body
 }
 
 // Run makes the calls. The clients start counting together.
@@ -54,7 +56,7 @@ func Run(ctx context.Context, p Plan) (Result, error) {
 			return Result{}, err
 		}
 		defer c.conn.Close()
-		c.request, c.want = request, []byte(p.Arguments)
+		c.request, c.want = request, p.want()
 		clients[i] = c
 	}
 	if err := each(clients, cancel, func(c *client) error { return c.calls(p.Warmup) }); err != nil {
@@ -69,7 +71,7 @@ func Run(ctx context.Context, p Plan) (Result, error) {
 	}
 	r := Result{Elapsed: time.Since(began), Sent: p.Clients * (p.Calls + p.Warmup)}
 	for _, c := range clients {
-		r.Latencies = append(r.Latencies, c.latencies...)
+		r.Latencies, r.Bytes = append(r.Latencies, c.latencies...), len(c.body)
 	}
 	return r, nil
 }
@@ -89,10 +91,30 @@ func each(clients []*client, stop func(), f func(*client) error) error {
 	return errors.Join(errs...)
 }
 
+// want is what a reply has to hold.
+func (p Plan) want() []byte {
+	if p.List {
+		return []byte(`"tools":[{`)
+	}
+	return []byte(p.Arguments)
+}
+
+// method is what is asked.
+func (p Plan) method() string {
+	if p.List {
+		return "tools/list"
+	}
+	return "tools/call"
+}
+
 // body is the JSON-RPC request, in the shape of 2026-07-28.
 func (p Plan) body() string {
-	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + p.Tool + `","arguments":` + p.Arguments +
-		`,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+	params := ""
+	if !p.List {
+		params = `"name":"` + p.Tool + `","arguments":` + p.Arguments + `,`
+	}
+	return `{"jsonrpc":"2.0","id":1,"method":"` + p.method() + `","params":{` + params +
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 }
 
 // Request is one call as net/http sees it, for handlers in this process.
@@ -114,8 +136,10 @@ func (p Plan) fields() [][2]string {
 		{"Content-Type", "application/json"},
 		{"Accept", "application/json, text/event-stream"},
 		{"MCP-Protocol-Version", "2026-07-28"},
-		{"Mcp-Method", "tools/call"},
-		{"Mcp-Name", p.Tool},
+		{"Mcp-Method", p.method()},
+	}
+	if !p.List {
+		fields = append(fields, [2]string{"Mcp-Name", p.Tool})
 	}
 	if p.Token != "" {
 		fields = append(fields, [2]string{"Authorization", "Bearer " + p.Token})

@@ -10,9 +10,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -27,6 +29,12 @@ const (
 
 // CountPath answers with the POSTs so far by JSON-RPC method, as one object.
 const CountPath = "/count"
+
+// ManyPath begins the paths on which the server lists [Many] tools.
+const ManyPath = "/many/"
+
+// Many is as many tools as the relay takes of one server.
+const Many = 64
 
 const (
 	// Where a request fits here, it is read without growing.
@@ -69,6 +77,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
+	q.many = strings.HasPrefix(r.URL.Path, ManyPath)
 	s.count(q.method)
 	s.answer(w, q)
 }
@@ -105,8 +114,7 @@ func (s *Server) result(q request) (int, string, string) {
 	case "tools/call":
 		return 200, "result", `{"resultType":"complete",` + about + `,"content":[{"type":"text","text":"done"}],"structuredContent":`
 	case "tools/list":
-		return 200, "result", `{"resultType":"complete","ttlMs":0,"cacheScope":"private",` + about + `,"tools":[` +
-			`{"name":"` + Classified + `","inputSchema":{"type":"object"}},{"name":"` + Unclassified + `","inputSchema":{"type":"object"}}]}`
+		return 200, "result", `{"resultType":"complete","ttlMs":0,"cacheScope":"private",` + about + `,"tools":[` + q.tools() + `]}`
 	case "server/discover":
 		if s.legacy {
 			return 400, "error", `{"code":-32000,"message":"Bad Request: Server not initialized"}`
@@ -118,6 +126,20 @@ func (s *Server) result(q request) (int, string, string) {
 		return 200, "result", `{}`
 	}
 	return 404, "error", `{"code":-32601,"message":"Method not found"}`
+}
+
+// tools are the descriptors of a list. Those of the long one are about as long
+// as those of the servers that agents use.
+func (q request) tools() string {
+	if !q.many {
+		return `{"name":"` + Classified + `","inputSchema":{"type":"object"}},{"name":"` + Unclassified + `","inputSchema":{"type":"object"}}`
+	}
+	all := make([]string, Many)
+	for i := range all {
+		all[i] = fmt.Sprintf(`{"name":"tool-%02d","description":%q,"inputSchema":{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer"}},"required":["path"]}}`,
+			i, strings.Repeat("Says what is at a path. ", 10))
+	}
+	return strings.Join(all, ",")
 }
 
 func (s *Server) count(method string) {
@@ -138,6 +160,7 @@ type request struct {
 	id        jsontext.Value
 	method    string
 	arguments jsontext.Value
+	many      bool
 }
 
 // read takes the members apart in one pass; encoding/json would read large
