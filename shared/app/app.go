@@ -22,6 +22,7 @@ import (
 
 	"mcprelay/shared/audit"
 	"mcprelay/shared/auth"
+	"mcprelay/shared/budget"
 	"mcprelay/shared/call"
 	"mcprelay/shared/egress"
 	"mcprelay/shared/exchange"
@@ -31,6 +32,7 @@ import (
 	"mcprelay/shared/secret"
 	"mcprelay/shared/stdio"
 	"mcprelay/shared/token"
+	"mcprelay/shared/turn"
 )
 
 // Name is the relay's name in serverInfo and clientInfo.
@@ -47,6 +49,8 @@ type Store interface { // arch:allow interfaces: the sum of its consumers' own s
 	relay.Catalogs
 	relay.Keys
 	relay.Recorder
+	turn.Store
+	budget.Counters
 	Secret(ctx context.Context, tenant string, source secret.Source) (secret.Value, error)
 }
 
@@ -143,6 +147,8 @@ func New(o Options) (*App, error) {
 		Processes: a.processes,
 		Sealer:    sealer,
 		Keys:      o.Store,
+		Turns:     o.Store,
+		Counters:  o.Store,
 		NewID:     NewID,
 		Lines:     lines,
 		Log:       log,

@@ -44,6 +44,7 @@ func (r *Record) appendCall(dst []byte) []byte {
 	dst = text(dst, "face", string(r.Face))
 	dst = text(dst, "operation", string(r.Operation))
 	dst = text(dst, "run", r.Run)
+	dst = text(dst, "turn", r.Turn)
 	dst = text(dst, "traceparent", r.Traceparent)
 	dst = text(dst, "repeat_of", r.RepeatOf)
 	if len(r.Reasons) > 0 {

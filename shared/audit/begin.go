@@ -27,6 +27,7 @@ func Begin(c call.Call) Record {
 		Tool:           c.Tool,
 		About:          cut(c.About(), MaxAbout),
 		Run:            c.Run,
+		Turn:           c.Turn,
 		Traceparent:    c.Traceparent,
 		Policy:         call.PolicyNotRun,
 		ArgumentsBytes: len(c.Arguments),
@@ -43,6 +44,18 @@ func (r *Record) Decide(tool string, d call.Decision) {
 	r.Reasons, r.ToolEffect = d.Reasons, d.Effect
 	if r.Policy == "" {
 		r.Policy = call.PolicyNotRun
+	}
+}
+
+// Note notes what the policies recommend: the messages of those that enforce and
+// of those that only watch. They were bounded where they were made.
+func (r *Record) Note(verdict call.PolicyVerdict, enforced, audited []string) {
+	r.Policy = verdict
+	for _, message := range enforced {
+		r.Reasons = append(r.Reasons, "policy: "+message)
+	}
+	for _, message := range audited {
+		r.Reasons = append(r.Reasons, "audited policy: "+message)
 	}
 }
 

@@ -54,6 +54,7 @@ type Record struct {
 	Face        call.Face      `json:"face,omitempty"`
 	Operation   call.Operation `json:"operation,omitempty"`
 	Run         string         `json:"run,omitempty"`
+	Turn        string         `json:"turn,omitempty"`
 	Traceparent string         `json:"traceparent,omitempty"`
 	RepeatOf    string         `json:"repeat_of,omitempty"` // the call whose outcome this one was given, by its idempotency key
 

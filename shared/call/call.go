@@ -112,6 +112,10 @@ func (o Operation) Asks() bool {
 // operator's, and reaches no upstream.
 const OperationApprove Operation = "approve"
 
+// OperationTurn opens or ends the turn of a run. It is between the relay and a
+// runtime: no server is asked.
+const OperationTurn Operation = "turn"
+
 // List names one of a server's lists.
 type List string
 
@@ -140,8 +144,10 @@ type Call struct {
 	Context     json.RawMessage // of a completion: params.context, or nil
 	Level       string          // of logging/setLevel: one of the eight
 	Meta        json.RawMessage // the agent's params._meta object, or nil
+	Params      json.RawMessage // the agent's params, whole; nil on the plain face
 	Face        Face
 	Run         string // X-Relay-Run, empty for none
+	Turn        string // X-Relay-Turn, empty for none
 	Traceparent string // W3C trace context of the request, empty for none
 
 	// Modern says that the agent speaks 2026-07-28, so that it can be asked for

@@ -169,6 +169,9 @@ func readContext(r *http.Request, c *call.Call) (refusal *call.Refusal) {
 	if c.Run, refusal = headerText(r, "X-Relay-Run"); refusal != nil {
 		return refusal
 	}
+	if c.Turn, refusal = headerText(r, "X-Relay-Turn"); refusal != nil {
+		return refusal
+	}
 	c.Traceparent = traceparent(r.Header["Traceparent"])
 	return nil
 }

@@ -88,7 +88,7 @@ func (q *request) asked(h http.Header) (refusal *call.Refusal) {
 	if !q.call.Operation.Asks() {
 		return nil
 	}
-	q.call.Meta = q.Meta
+	q.call.Meta, q.call.Params = q.Meta, q.Params
 	switch q.call.Operation {
 	case call.OperationToolsCall:
 		q.call.Tool, q.call.Arguments = bounded(q.Name), q.Arguments

@@ -35,6 +35,10 @@ func (f *Front) route(w http.ResponseWriter, r *http.Request, parts []string) {
 		f.servePlain(w, r, parts[2], parts[4])
 	case len(parts) == 4 && noun == "servers" && isList(parts[3]):
 		f.serveList(w, r, parts[2], parts[3])
+	case len(parts) == 2 && noun == "turns":
+		f.openTurn(w, r)
+	case len(parts) == 3 && noun == "turns":
+		f.endTurn(w, r, parts[2])
 	case len(parts) == 3 && noun == "runs":
 		f.serveRun(w, r, parts[2])
 	default:

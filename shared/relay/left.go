@@ -42,7 +42,7 @@ func (v View) LeftOut() []LeftOut {
 		}
 	}
 	for _, tool := range v.Catalog.Tools {
-		if len(all) < MaxLeftOut && !callable(v.server, tool.Name) && policy.Offers(v.tenant.Rules, target(v.tenant, v.server, tool.Name)) {
+		if len(all) < MaxLeftOut && !callable(v.server, tool.Name) && v.caller.Offered(target(v.tenant, v.server, tool.Name)) && policy.Offers(v.tenant.Rules, target(v.tenant, v.server, tool.Name)) {
 			all = append(all, Leave(call.ListTools, tool.Name, "another tool is offered under its name"))
 		}
 	}

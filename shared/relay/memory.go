@@ -37,6 +37,16 @@ type remembered struct {
 type planKey struct {
 	operation    call.Operation
 	server, tool string // as the call names them
+	agent        string // whom the registration narrows, empty for anybody else
+}
+
+// planKeyOf is the same for callers whom the registration does not tell apart.
+func planKeyOf(tenant *registry.Tenant, c call.Call) planKey {
+	key := planKey{operation: c.Operation, server: c.Server, tool: c.Tool}
+	if _, narrowed := tenant.Agents[c.Principal.Subject]; narrowed {
+		key.agent = c.Principal.Subject
+	}
+	return key
 }
 
 type sessionOf struct {
@@ -69,13 +79,13 @@ func (m *memory) of(tenant *registry.Tenant) *remembered {
 func (m *memory) plan(tenant *registry.Tenant, c call.Call) (plan, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p, ok := m.of(tenant).plans[planKey{c.Operation, c.Server, c.Tool}]
+	p, ok := m.of(tenant).plans[planKeyOf(tenant, c)]
 	return p, ok
 }
 
 // allow remembers the plan of a call that was allowed.
 func (m *memory) allow(p plan) {
-	key := planKey{p.call.Operation, p.call.Server, p.call.Tool}
+	key := planKeyOf(p.tenant, p.call)
 	p.errand = errand{}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mcprelay/shared/audit"
+	"mcprelay/shared/budget"
 	"mcprelay/shared/call"
 	"mcprelay/shared/catalog"
 	"mcprelay/shared/egress"
@@ -24,6 +25,7 @@ import (
 	"mcprelay/shared/secret"
 	"mcprelay/shared/session"
 	"mcprelay/shared/stdio"
+	"mcprelay/shared/turn"
 )
 
 // Registry gives a tenant's checked registration. It may answer from memory
@@ -79,6 +81,8 @@ type Config struct {
 	Processes *stdio.Pool
 	Sealer    *seal.Sealer
 	Keys      Keys
+	Turns     turn.Store
+	Counters  budget.Counters
 	NewID     func(time.Time) string // a call id, a ULID
 	Lines     *audit.Log             // of the canonical lines
 	Log       *slog.Logger           // of what failed inside the relay
@@ -124,6 +128,7 @@ func (r *Relay) run(ctx context.Context, e errand) (Answer, *call.Refusal) {
 	t := trail{record: audit.Begin(e.call)}
 	p := plan{errand: e}
 	answer, refusal := r.guarded(ctx, &p, &t)
+	t.giveBack(ctx, refusal)
 	return r.final(ctx, t, p, answer, refusal)
 }
 
@@ -138,10 +143,7 @@ func (r *Relay) guarded(ctx context.Context, p *plan, t *trail) (answer Answer, 
 	if *p, refusal = r.policy(ctx, p.errand, t); refusal != nil {
 		return Answer{}, refusal
 	}
-	if refusal = r.held(ctx, *p); refusal != nil {
-		return Answer{}, refusal
-	}
-	if p.state, refusal = r.unseal(*p); refusal != nil {
+	if refusal = r.authority(ctx, p, t); refusal != nil {
 		return Answer{}, refusal
 	}
 	bounded, cancel, refusal := r.budget(ctx, *p)

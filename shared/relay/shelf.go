@@ -44,8 +44,8 @@ type kept struct {
 
 	mu     sync.Mutex
 	tenant *registry.Tenant // whose rules say what is shown
-	shown  map[call.List][]Shown
-	memo   map[call.List]any // see [View.Memo]
+	shown  map[shownKey][]Shown
+	memo   map[shownKey]any // see [View.Memo]
 }
 
 // current reports whether the catalog speaks of the registration that holds

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"mcprelay/shared/audit"
+	"mcprelay/shared/budget"
 	"mcprelay/shared/call"
 	"mcprelay/shared/catalog"
 	"mcprelay/shared/exchange"
@@ -35,6 +36,7 @@ type trail struct {
 	values []secret.Value // every version that was sent
 	ids    []secret.Value // of the server's sessions
 	masker *redact.Masker // of values; nil masks nothing
+	taken  []budget.Taken // of budgets and rates
 }
 
 // Answer is what an upstream answered. Result and Error are its bytes, masked.
@@ -80,7 +82,8 @@ func (r *Relay) policy(ctx context.Context, e errand, t *trail) (plan, *call.Ref
 		return kept, nil
 	}
 	p.tenant = tenant
-	server, refusal := find(tenant, c.Server)
+	caller := narrowing(tenant, c)
+	server, refusal := find(tenant, caller, c.Server)
 	if refusal != nil {
 		return p, refusal
 	}
@@ -99,6 +102,11 @@ func (r *Relay) policy(ctx context.Context, e errand, t *trail) (plan, *call.Ref
 	asked := target(tenant, server, p.tool)
 	asked.Resource, asked.Prompt = c.Resource, c.Prompt
 	p.decision, refusal = policy.Decide(tenant.Rules, c.Operation, asked)
+	if refusal == nil {
+		if refusal = caller.Permits(c.Operation, asked); refusal != nil {
+			p.decision.Verdict, p.decision.Reasons = call.Deny, []string{refusal.Detail}
+		}
+	}
 	p.note(&t.record)
 	if refusal == nil && memorable {
 		r.memory.allow(p)
@@ -115,13 +123,17 @@ func (p plan) note(record *audit.Record) {
 	record.BudgetClass, record.PolicyMetadata = p.server.BudgetClass(p.tool), p.server.Metadata(p.tool)
 }
 
-// find gives a server of a tenant whose endpoint is among its allowed ones.
-func find(tenant *registry.Tenant, name string) (*registry.Server, *call.Refusal) {
+// find gives a server of a tenant that the caller is scoped to and whose endpoint
+// is among its allowed ones.
+func find(tenant *registry.Tenant, caller policy.Caller, name string) (*registry.Server, *call.Refusal) {
 	server, ok := tenant.Servers[name]
 	if !ok {
 		return nil, call.Refuse(call.UnknownServer, "no server of that name is registered")
 	}
-	if before := ahead(tenant, name); before >= tenant.Settings.MaxServers {
+	if refusal := caller.Scoped(name); refusal != nil {
+		return nil, refusal
+	}
+	if before := ahead(tenant, caller, name); before >= tenant.Settings.MaxServers {
 		return nil, call.Refuse(call.TooManyServers, "%d servers come before %s, max_servers is %d", before, name, tenant.Settings.MaxServers)
 	}
 	if server.Process == nil && !server.AllowsEndpoint() {
@@ -130,12 +142,12 @@ func find(tenant *registry.Tenant, name string) (*registry.Server, *call.Refusal
 	return server, nil
 }
 
-// ahead counts the servers whose names come before name: those that a caller
-// is offered first.
-func ahead(tenant *registry.Tenant, name string) int {
+// ahead counts the servers of a caller's scope whose names come before name:
+// those that it is offered first.
+func ahead(tenant *registry.Tenant, caller policy.Caller, name string) int {
 	n := 0
 	for other := range tenant.Servers {
-		if other < name {
+		if other < name && policy.Narrow(caller.Servers, other) {
 			n++
 		}
 	}
@@ -170,7 +182,7 @@ func itemTarget(tenant *registry.Tenant, server *registry.Server, list call.List
 	return asked
 }
 
-// offers reports whether a tool is shown to callers. A tool whose own name is
+// offers reports whether a tool is shown to callers whom nothing narrows. A tool whose own name is
 // what another one is offered under could not be called, so it is not shown.
 func offers(tenant *registry.Tenant, server *registry.Server, tool string) bool {
 	return callable(server, tool) && policy.Offers(tenant.Rules, target(tenant, server, tool))

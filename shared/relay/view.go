@@ -35,6 +35,7 @@ type View struct {
 	tenant *registry.Tenant
 	server *registry.Server
 	kept   *kept
+	caller policy.Caller
 }
 
 // Shown is one item of a list as agents are shown it.
@@ -142,7 +143,8 @@ func (r *Relay) reachable(ctx context.Context, c call.Call) ([]plan, *call.Refus
 	if err != nil {
 		return nil, &call.Refusal{Reason: call.PolicyUnavailable, Detail: "the registration could not be read", Err: err}
 	}
-	names := slices.Sorted(maps.Keys(tenant.Servers))
+	caller := narrowing(tenant, c)
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(tenant.Servers)), func(name string) bool { return caller.Scoped(name) != nil })
 	plans := make([]plan, 0, len(names))
 	for _, name := range names[:min(len(names), tenant.Settings.MaxServers)] {
 		var t trail
@@ -158,7 +160,7 @@ func (r *Relay) see(ctx context.Context, p plan) View {
 	k, last := r.known(ctx, p), r.surveys.last(p)
 	v := View{
 		Server: p.server.Name, Description: p.server.Description, Process: p.server.Process != nil,
-		Failure: last.refusal, tenant: p.tenant, server: p.server, kept: k,
+		Failure: last.refusal, tenant: p.tenant, server: p.server, kept: k, caller: narrowing(p.tenant, p.call),
 	}
 	if !k.current() {
 		v.Catalog.Offers, v.Catalog.Instructions = last.found.offers, last.found.instructions
@@ -216,14 +218,22 @@ func (v View) list(list call.List) []Shown {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.tenant != v.tenant {
-		k.tenant, k.shown, k.memo = v.tenant, make(map[call.List][]Shown, 4), make(map[call.List]any, 4)
+		k.tenant, k.shown, k.memo = v.tenant, make(map[shownKey][]Shown, 4), make(map[shownKey]any, 4)
 	}
-	shown, ok := k.shown[list]
+	key := shownKey{list, v.caller.Access}
+	shown, ok := k.shown[key]
 	if !ok {
 		shown = v.offered(list)
-		k.shown[list] = shown
+		k.shown[key] = shown
 	}
 	return shown
+}
+
+// shownKey is what a shown list depends on beside the catalog and the
+// registration.
+type shownKey struct {
+	list   call.List
+	access policy.Access
 }
 
 // Memo gives what another package made of a list of v, and keeps it for as long
@@ -236,12 +246,13 @@ func (v View) Memo(list call.List, from func([]Shown) any) any {
 	k := v.kept
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if made, ok := k.memo[list]; ok && k.tenant == v.tenant {
+	key := shownKey{list, v.caller.Access}
+	if made, ok := k.memo[key]; ok && k.tenant == v.tenant {
 		return made
 	}
 	made := from(shown)
 	if k.tenant == v.tenant {
-		k.memo[list] = made
+		k.memo[key] = made
 	}
 	return made
 }
@@ -267,10 +278,15 @@ func (v View) offered(list call.List) []Shown {
 	return shown
 }
 
+// offersTool reports whether the rules and the caller's access offer a tool.
+func (v View) offersTool(name string) bool {
+	return offers(v.tenant, v.server, name) && v.caller.Offered(target(v.tenant, v.server, name))
+}
+
 func (v View) tools() []Shown {
 	var shown []Shown
 	for _, tool := range v.Catalog.Tools {
-		if !offers(v.tenant, v.server, tool.Name) || heldBack(v.server, v.Catalog, tool.Name) != nil {
+		if !v.offersTool(tool.Name) || heldBack(v.server, v.Catalog, tool.Name) != nil {
 			continue
 		}
 		name := v.server.Offered(tool.Name)

@@ -103,6 +103,8 @@ type Relay struct {
 	Registry Registry
 	Catalogs Catalogs
 	Sessions Sessions
+	Turns    Turns
+	Counters Counters
 	Log      *Buffer
 	Posts    atomic.Int64 // tools/call POSTs that the upstream saw
 	Requests atomic.Int64 // of any kind
@@ -195,6 +197,7 @@ func New(t *testing.T, serverKeys, fileKeys string) *Relay {
 		Registry: &f.Registry, Secrets: secret.NewCache(read, time.Now), Guard: guard,
 		Exchange: exchange.New(exchange.Config{Guard: guard, Sessions: &f.Sessions, Now: time.Now, Name: "test", Version: "1"}),
 		Sessions: &f.Sessions, Open: &f.Sessions, Catalogs: &f.Catalogs, NewID: app.NewID,
+		Turns: &f.Turns, Counters: &f.Counters,
 		Recorder: f.Recorder, Lines: lines, Log: slog.New(slog.NewJSONHandler(lines, nil)), Now: time.Now,
 	})
 	return f
