@@ -28,6 +28,7 @@ type scenario struct {
 
 	request request
 	server  string // keys of the upstream's entry, each with a leading comma
+	file    string // keys of the config file, likewise
 	arrange func(*testing.T, *kit.Relay)
 	context func() context.Context // of the request; nil for one without an end
 }
@@ -65,7 +66,7 @@ func handler(k *kit.Relay) http.Handler {
 
 func (s scenario) run(t *testing.T) *httptest.ResponseRecorder {
 	t.Helper()
-	k := kit.New(t, s.server, "")
+	k := kit.New(t, s.server, s.file)
 	if s.arrange != nil {
 		s.arrange(t, k)
 	}
@@ -162,7 +163,7 @@ func (d document) check(t *testing.T, op operation, s scenario, w *httptest.Resp
 func TestEveryDocumentedResponseIsGivenAndNoOther(t *testing.T) {
 	d := read(t)
 	given := map[string]bool{}
-	for _, s := range slices.Concat(gated(), mcp(), plain(), about()) {
+	for _, s := range slices.Concat(gated(), mcp(), plain(), limited(), turns(), about()) {
 		t.Run(s.operation+"/"+strconv.Itoa(s.status)+"/"+s.name, func(t *testing.T) {
 			op := d.find(t, s)
 			for i := 0; i < len(s.request.headers); i += 2 {

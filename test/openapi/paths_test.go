@@ -116,7 +116,7 @@ func TestEveryPathIsDocumentedOrNobodys(t *testing.T) {
 	d, k := read(t), kit.New(t, "", "")
 	f := handler(k)
 	vocabulary := append(words(t), "any")
-	for _, word := range []string{"v1", "servers", "mcp", "tools", "resources", "prompts", "runs", "healthz", "openapi.json"} {
+	for _, word := range []string{"v1", "servers", "mcp", "tools", "resources", "prompts", "turns", "runs", "healthz", "openapi.json"} {
 		if !slices.Contains(vocabulary, word) {
 			t.Errorf("the front compares nothing with %s: %v", word, vocabulary)
 		}

@@ -30,6 +30,8 @@ func requests() map[string]request {
 		"listPrompts":     {method: "GET", path: "/v1/servers/up/prompts"},
 		"callTool":        {method: "POST", path: toolURL, body: `{"arguments":{"text":"hello"}}`},
 		"closeRun":        {method: "DELETE", path: "/v1/runs/one"},
+		"openTurn":        {method: "POST", path: "/v1/turns", body: `{"mode":"ask"}`},
+		"endTurn":         {method: "DELETE", path: "/v1/turns/" + turnID("ci")},
 	}
 }
 
@@ -49,9 +51,17 @@ func gated() []scenario {
 	var all []scenario
 	for id, good := range requests() {
 		add := func(name string, status int, q request) {
-			all = append(all, scenario{name: name, operation: id, status: status, request: q})
+			s := scenario{name: name, operation: id, status: status, request: q}
+			if id == "endTurn" {
+				s.arrange = opened("ci")
+			}
+			all = append(all, s)
 		}
-		add("good", 200, good)
+		if id == "openTurn" {
+			add("good", 201, good)
+		} else {
+			add("good", 200, good)
+		}
 		add("no credential", 401, good.with("Authorization", ""))
 		add("no scope", 403, good.with("Authorization", "Bearer reader"))
 		add("a foreign origin", 403, good.with("Origin", "https://evil.example.com"))
