@@ -98,6 +98,7 @@ func routes(s stack) []string {
 	}
 	return differences(have, []string{
 		"delete /v1/runs/{run}",
+		"delete /v1/turns/{turn}",
 		"get /v1/servers/{server}/prompts",
 		"get /v1/servers/{server}/resources",
 		"get /v1/servers/{server}/tools",
@@ -109,6 +110,7 @@ func routes(s stack) []string {
 		"get /v1/servers/{server}/mcp",
 		"post /v1/servers/{server}/mcp",
 		"post /v1/servers/{server}/tools/{tool}",
+		"post /v1/turns",
 	})
 }
 
