@@ -116,6 +116,10 @@ const OperationApprove Operation = "approve"
 // runtime: no server is asked.
 const OperationTurn Operation = "turn"
 
+// OperationSimulate asks what a call would come to. It is an operator's, and no
+// server is asked.
+const OperationSimulate Operation = "simulate"
+
 // List names one of a server's lists.
 type List string
 

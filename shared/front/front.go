@@ -104,10 +104,10 @@ func (f *Front) newCall(r *http.Request, face call.Face) call.Call {
 	return call.Call{ID: f.NewID(now), At: now, Face: face, Operation: call.OperationToolsCall}
 }
 
-// admit passes a request that may be read. The body of one that may not is
-// not waited for: the connection ends soon after the reply.
-func (f *Front) admit(w http.ResponseWriter, r *http.Request, c *call.Call) *call.Refusal {
-	refusal := f.checkPost(r, c)
+// admit passes a request of a caller with a scope that may be read. The body of
+// one that may not is not waited for: the connection ends soon after the reply.
+func (f *Front) admit(w http.ResponseWriter, r *http.Request, c *call.Call, scope call.Scope) *call.Refusal {
+	refusal := f.checkPost(r, c, scope)
 	if refusal != nil {
 		w.Header().Set("Connection", "close")
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(RefusedBudget))
@@ -116,8 +116,8 @@ func (f *Front) admit(w http.ResponseWriter, r *http.Request, c *call.Call) *cal
 }
 
 // checkPost passes a request that carries a call.
-func (f *Front) checkPost(r *http.Request, c *call.Call) *call.Refusal {
-	if refusal := f.check(r, c, http.MethodPost); refusal != nil {
+func (f *Front) checkPost(r *http.Request, c *call.Call, scope call.Scope) *call.Refusal {
+	if refusal := f.check(r, c, http.MethodPost, scope); refusal != nil {
 		return refusal
 	}
 	if !isJSON(r.Header.Get("Content-Type")) {
@@ -143,7 +143,7 @@ func isJSON(contentType string) bool {
 // check passes a request whose method, host, origin, caller and scope are
 // right, in this order: nothing about a server is known before. One that
 // passed a relay already is going in a circle.
-func (f *Front) check(r *http.Request, c *call.Call, method string) *call.Refusal {
+func (f *Front) check(r *http.Request, c *call.Call, method string, scope call.Scope) *call.Refusal {
 	if r.Method != method {
 		return &call.Refusal{Reason: call.MethodNotAllowed, Detail: fmt.Sprintf("%.16q", r.Method), Allow: method}
 	}
@@ -152,11 +152,11 @@ func (f *Front) check(r *http.Request, c *call.Call, method string) *call.Refusa
 	}
 	principal, refusal := f.Authenticate(r.Context(), r.Header)
 	if refusal != nil {
-		return f.challenged(r, refusal)
+		return f.challenged(r, refusal, scope)
 	}
 	c.Principal = principal
-	if !principal.May(call.ScopeCall) {
-		return f.challenged(r, call.Refuse(call.InsufficientScope, "scope call is missing"))
+	if !principal.May(scope) {
+		return f.challenged(r, call.Refuse(call.InsufficientScope, "scope %s is missing", scope), scope)
 	}
 	if wire.Passed(r.Header) {
 		return call.Refuse(call.Loop, "Via names a relay")

@@ -28,7 +28,7 @@ func listsOf(name string) []call.List {
 func (f *Front) admitList(w http.ResponseWriter, r *http.Request, server string) (c call.Call, ok bool) {
 	c = f.newCall(r, call.FacePlain)
 	c.Operation, c.Server = call.OperationDiscover, bounded(server)
-	refusal := f.check(r, &c, http.MethodGet)
+	refusal := f.check(r, &c, http.MethodGet, call.ScopeCall)
 	if refusal == nil {
 		refusal = readContext(r, &c)
 	}

@@ -23,7 +23,7 @@ type request struct {
 func (f *Front) serveMCP(w http.ResponseWriter, r *http.Request, server string) {
 	q := request{call: f.newCall(r, call.FaceMCP), desk: desk{relay: f.Relay, server: bounded(server)}}
 	q.call.Server = q.desk.server
-	refusal := f.admit(w, r, &q.call)
+	refusal := f.admit(w, r, &q.call, call.ScopeCall)
 	if refusal == nil {
 		refusal = readMCP(w, r, &q)
 	}

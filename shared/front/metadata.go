@@ -94,7 +94,7 @@ func plainHost(host string) bool {
 // challenged adds the challenge of a refused credential (RFC 6750 section 3):
 // what was wrong, which scope it takes, and where the metadata is (RFC 9728
 // section 5.1).
-func (f *Front) challenged(r *http.Request, refusal *call.Refusal) *call.Refusal {
+func (f *Front) challenged(r *http.Request, refusal *call.Refusal, scope call.Scope) *call.Refusal {
 	var b strings.Builder
 	b.WriteString(challenge)
 	_, given := r.Header["Authorization"]
@@ -106,7 +106,7 @@ func (f *Front) challenged(r *http.Request, refusal *call.Refusal) *call.Refusal
 	case given:
 		b.WriteString(`, error="invalid_token"`)
 	}
-	b.WriteString(`, scope="` + string(call.ScopeCall) + `"`)
+	b.WriteString(`, scope="` + string(scope) + `"`)
 	parts := segments(r)
 	server, ok := mcpPath(parts)
 	base, known := f.base(r)

@@ -16,7 +16,7 @@ import (
 func (f *Front) servePlain(w http.ResponseWriter, r *http.Request, server, tool string) {
 	c := f.newCall(r, call.FacePlain)
 	c.Server, c.Tool = bounded(server), bounded(tool)
-	refusal := f.admit(w, r, &c)
+	refusal := f.admit(w, r, &c, call.ScopeCall)
 	if refusal == nil {
 		c.IdempotencyKey, refusal = idempotencyKey(r.Header)
 	}

@@ -130,6 +130,16 @@ func mcpStatus(refusal *call.Refusal) int {
 
 // writeProblem answers on the plain face (RFC 9457).
 func writeProblem(w http.ResponseWriter, c call.Call, refusal *call.Refusal) {
+	explanation := ""
+	if refusal.Explain && refusal.Shown().Outcome == call.RefusedByPolicy {
+		explanation = refusal.Detail
+	}
+	writeExplained(w, c, refusal, explanation)
+}
+
+// writeExplained is writeProblem with what its reader may know beside, if
+// anything.
+func writeExplained(w http.ResponseWriter, c call.Call, refusal *call.Refusal, explanation string) {
 	row := refusal.Shown()
 	refusalHeaders(w, refusal)
 	problem := map[string]any{
@@ -143,8 +153,8 @@ func writeProblem(w http.ResponseWriter, c call.Call, refusal *call.Refusal) {
 		"outcome": row.Outcome,
 		"effect":  refusal.MayHaveRun(),
 	}
-	if refusal.Explain && refusal.Detail != "" && row.Outcome == call.RefusedByPolicy {
-		problem["explanation"] = refusal.Detail
+	if explanation != "" {
+		problem["explanation"] = explanation
 	}
 	body, err := json.Marshal(problem)
 	if err != nil {

@@ -39,6 +39,8 @@ func (f *Front) route(w http.ResponseWriter, r *http.Request, parts []string) {
 		f.openTurn(w, r)
 	case len(parts) == 3 && noun == "turns":
 		f.endTurn(w, r, parts[2])
+	case len(parts) == 3 && noun == "admin" && parts[2] == "simulate":
+		f.simulate(w, r)
 	case len(parts) == 3 && noun == "runs":
 		f.serveRun(w, r, parts[2])
 	default:

@@ -13,7 +13,7 @@ import (
 func (f *Front) serveRun(w http.ResponseWriter, r *http.Request, run string) {
 	c := f.newCall(r, call.FacePlain)
 	c.Operation = call.OperationClose
-	refusal := f.check(r, &c, http.MethodDelete)
+	refusal := f.check(r, &c, http.MethodDelete, call.ScopeCall)
 	if refusal == nil && (len(run) > MaxHeaderText || wire.HeaderValue(run) != nil) {
 		refusal = call.Refuse(call.BadRequest, "the run's name is too long or malformed")
 	}

@@ -34,7 +34,7 @@ type turnReply struct {
 func (f *Front) openTurn(w http.ResponseWriter, r *http.Request) {
 	c := f.newCall(r, call.FacePlain)
 	c.Operation = call.OperationTurn
-	refusal := f.admit(w, r, &c)
+	refusal := f.admit(w, r, &c, call.ScopeCall)
 	var asked turnRequest
 	if refusal == nil {
 		asked, refusal = readTurn(w, r)
@@ -87,7 +87,7 @@ func readTurn(w http.ResponseWriter, r *http.Request) (asked turnRequest, _ *cal
 func (f *Front) endTurn(w http.ResponseWriter, r *http.Request, id string) {
 	c := f.newCall(r, call.FacePlain)
 	c.Operation = call.OperationTurn
-	refusal := f.check(r, &c, http.MethodDelete)
+	refusal := f.check(r, &c, http.MethodDelete, call.ScopeCall)
 	if refusal == nil {
 		refusal = readContext(r, &c)
 	}

@@ -19,20 +19,8 @@ func (r *Relay) authority(ctx context.Context, p *plan, t *trail) *call.Refusal 
 	if !p.call.Operation.Asks() {
 		return nil
 	}
-	if refusal := r.held(ctx, *p); refusal != nil {
-		return refusal
-	}
-	present, asked, refusal := r.turn(ctx, *p)
+	present, asked, refusal := r.allowed(ctx, p, t)
 	if refusal != nil {
-		return refusal
-	}
-	if refusal := limited(*p); refusal != nil {
-		return refusal
-	}
-	if refusal := r.policies(ctx, *p, t); refusal != nil {
-		return refusal
-	}
-	if p.state, refusal = r.unseal(*p); refusal != nil {
 		return refusal
 	}
 	if refusal := r.count(ctx, *p, t); refusal != nil {
@@ -44,11 +32,31 @@ func (r *Relay) authority(ctx context.Context, p *plan, t *trail) *call.Refusal 
 	return turn.Spend(ctx, r.Turns, present, asked)
 }
 
+// allowed is what of authority counts and spends nothing, so that a simulation
+// asks the same. It gives the turn that is to be spent, if any.
+func (r *Relay) allowed(ctx context.Context, p *plan, t *trail) (turn.Turn, turn.Asked, *call.Refusal) {
+	if refusal := r.held(ctx, *p); refusal != nil {
+		return turn.Turn{}, turn.Asked{}, refusal
+	}
+	present, asked, refusal := r.turn(ctx, *p)
+	if refusal != nil {
+		return present, asked, refusal
+	}
+	if refusal = limited(*p); refusal != nil {
+		return present, asked, refusal
+	}
+	if refusal = r.policies(ctx, *p, t); refusal != nil {
+		return present, asked, refusal
+	}
+	p.state, refusal = r.unseal(*p)
+	return present, asked, refusal
+}
+
 // turn judges the authority that the call names, or has to name: the zero Turn
 // where it needs none and names none.
 func (r *Relay) turn(ctx context.Context, p plan) (turn.Turn, turn.Asked, *call.Refusal) {
 	if p.call.Turn == "" {
-		if p.tenant.RequiresTurn(p.server, p.decision.Effect) {
+		if !p.supposed && p.tenant.RequiresTurn(p.server, p.decision.Effect) {
 			return turn.Turn{}, turn.Asked{}, call.Refuse(call.TurnRequired, "server %s wants a turn for calls of effect %s", p.server.Name, orElse(p.decision.Effect, call.EffectWrite))
 		}
 		return turn.Turn{}, turn.Asked{}, nil
@@ -80,6 +88,7 @@ func (r *Relay) policies(ctx context.Context, p plan, t *trail) *call.Refusal {
 		return nil
 	}
 	outcome := p.tenant.Engine.Evaluate(ctx, document(p))
+	t.outcome = outcome
 	t.record.Note(outcome.Verdict, outcome.Deny, outcome.Audited)
 	if outcome.Err != nil || outcome.AuditErr != nil {
 		r.complain(ctx, p.call.ID, call.PolicyFailed, firstOf(outcome.Err, outcome.AuditErr), plainly)

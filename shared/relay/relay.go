@@ -122,6 +122,9 @@ type errand struct {
 	within bool
 	// session is what a call of operation close ends.
 	session *session.Entry
+	// supposed is set for a call that is only simulated: where it needs a turn,
+	// there is taken to be one that offers it.
+	supposed bool
 }
 
 func (r *Relay) run(ctx context.Context, e errand) (Answer, *call.Refusal) {

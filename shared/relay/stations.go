@@ -32,11 +32,12 @@ type plan struct {
 
 // trail is what the stations leave behind for the final.
 type trail struct {
-	record audit.Record
-	values []secret.Value // every version that was sent
-	ids    []secret.Value // of the server's sessions
-	masker *redact.Masker // of values; nil masks nothing
-	taken  []budget.Taken // of budgets and rates
+	record  audit.Record
+	outcome policy.Outcome // of policies in Rego
+	values  []secret.Value // every version that was sent
+	ids     []secret.Value // of the server's sessions
+	masker  *redact.Masker // of values; nil masks nothing
+	taken   []budget.Taken // of budgets and rates
 }
 
 // Answer is what an upstream answered. Result and Error are its bytes, masked.
