@@ -30,6 +30,8 @@ func TestTheRealBootstrap(t *testing.T) {
 			{"a deadline that is near at arrival refuses the call", noTimeLeft},
 			{"a deadline inside the call ends it with a final", deadlineInACall},
 			{"a second process reuses the session that the first has stored", sharedSession},
+			{"a turn that one process opens holds in another, until the next", turnsAcrossProcesses},
+			{"a budget that is spent by others is spent", spentBudget},
 			{"a function without its configuration ends with one sentence", unconfigured},
 			{"agents are served through the gateway by several processes", throughGateway},
 			{"progress reaches the agent while the upstream works", progressStreams},

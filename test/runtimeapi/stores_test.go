@@ -34,6 +34,7 @@ const (
 const registration = `{
   "tenant": "acme",
   "max_servers": 64,
+  "budgets": {"tries": {"per_day": 2}},
   "servers": [
     {"name": "docs", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://mcp.example.com/mcp", "auth": {"type": "none"},
       "effects": {"test_simple_text": "read"}}},
@@ -49,6 +50,9 @@ const registration = `{
     {"name": "broken", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://keyed.example.com/mcp", "auth": {"type": "bearer", "token_ref": "broken-token"}},
       "secrets": {"broken-token": "mcprelay/acme/broken"}},
     {"name": "slow", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://slow.example.com/mcp", "auth": {"type": "none"}}},
+    {"name": "turned", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://mcp.example.com/mcp", "auth": {"type": "none"}, "require_turn": "all"}},
+    {"name": "metered", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://mcp.example.com/mcp", "auth": {"type": "none"},
+      "effects": {"test_simple_text": "read"}, "budget_classes": {"test_simple_text": "tries"}, "limits": {"test_simple_text": {"max_arguments_bytes": 64}}}},
     {"name": "loop", "config": {"endpoint": "https://loop.example.com/mcp", "auth": {"type": "none"}}},
     {"name": "ruleless", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://mcp.example.com/mcp", "auth": {"type": "none"}}}
   ],
@@ -61,6 +65,8 @@ const registration = `{
     {"action": "mcp.foreign.*", "decision": "allow"},
     {"action": "mcp.broken.*", "decision": "allow"},
     {"action": "mcp.slow.*", "decision": "allow"},
+    {"action": "mcp.turned.*", "decision": "allow"},
+    {"action": "mcp.metered.*", "decision": "allow"},
     {"action": "mcp.loop.*", "decision": "allow"},
     {"action": "mcp.ruleless.host.*", "decision": "allow"},
     {"action": "secret.use.*", "decision": "allow"}
