@@ -36,7 +36,7 @@ func root() *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	command.SetFlagErrorFunc(usage)
-	command.AddCommand(serveCommand(), callCommand(), auditCommand(), serversCommand(), tokensCommand(), connectCommand())
+	command.AddCommand(serveCommand(), callCommand(), auditCommand(), serversCommand(), tokensCommand(), simulateCommand(), policiesCommand(), connectCommand())
 	argumentsAsUsage(command)
 	return command
 }

@@ -94,7 +94,7 @@ func (r *Relay) Simulate(ctx context.Context, q Question) (Simulation, *call.Ref
 		refusal = r.refusal(ctx, t, p, refusal)
 	}
 	s := simulated(p.described(), t, refusal)
-	s.Warnings = slices.Concat(s.Warnings, r.doubts(ctx, p, q), doubts)
+	s.Warnings = append(append(s.Warnings, r.doubts(ctx, p, q)...), doubts...)
 	r.Log.LogAttrs(ctx, slog.LevelInfo, "simulated",
 		slog.String("call_id", q.CallID), slog.String("tenant", tenant.ID), slog.String("by", q.By.Subject),
 		slog.String("agent", q.Subject), slog.String("server", q.Server), slog.String("about", t.record.About),
@@ -143,7 +143,7 @@ func (p plan) described() plan {
 func simulated(p plan, t trail, refusal *call.Refusal) Simulation {
 	record := t.record
 	s := Simulation{
-		Enforced: slices.Concat([]string{}, t.outcome.Deny), Audited: slices.Concat([]string{}, t.outcome.Audited),
+		Enforced: append([]string{}, t.outcome.Deny...), Audited: append([]string{}, t.outcome.Audited...),
 		Effect: p.decision.Effect, BudgetClass: p.server.BudgetClass(p.tool),
 		TurnRequired: p.tenant.RequiresTurn(p.server, p.decision.Effect), Warnings: []string{},
 	}

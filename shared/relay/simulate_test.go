@@ -222,7 +222,9 @@ func TestASimulationTellsARuleFromAMissingOne(t *testing.T) {
 func TestCandidatePoliciesAreAskedBesideOrInThePlaceOfTheSaved(t *testing.T) {
 	f := kit.New(t, "", fmt.Sprintf(selecting, ""))
 	const candidate = `{"name":%q,"mode":%q,"source":"package mcprelay.policy\nimport rego.v1\ndeny contains \"the candidate\" if true\n"}`
-	one := func(name, mode, more string) string { return `,"policies":[` + fmt.Sprintf(candidate, name, mode) + `]` + more }
+	one := func(name, mode, more string) string {
+		return `,"policies":[` + fmt.Sprintf(candidate, name, mode) + `]` + more
+	}
 	for _, test := range []struct {
 		name, more        string
 		enforced, audited []string
