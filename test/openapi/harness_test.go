@@ -43,7 +43,7 @@ type request struct {
 // authenticate knows a caller, one without the scope, a store that is down and
 // a fault of the relay itself.
 func authenticate(_ context.Context, h http.Header) (call.Principal, *call.Refusal) {
-	p := call.Principal{Tenant: "acme", Subject: "ci", Kind: call.KindUser, Scopes: []call.Scope{call.ScopeCall}}
+	p := call.Principal{Tenant: "acme", Subject: "ci", Kind: call.KindUser, Scopes: []call.Scope{call.ScopeCall, call.ScopeAdminRead}}
 	switch h.Get("Authorization") {
 	case "Bearer good":
 		return p, nil
@@ -163,7 +163,7 @@ func (d document) check(t *testing.T, op operation, s scenario, w *httptest.Resp
 func TestEveryDocumentedResponseIsGivenAndNoOther(t *testing.T) {
 	d := read(t)
 	given := map[string]bool{}
-	for _, s := range slices.Concat(gated(), mcp(), plain(), limited(), turns(), about()) {
+	for _, s := range slices.Concat(gated(), mcp(), plain(), limited(), turns(), simulations(), about()) {
 		t.Run(s.operation+"/"+strconv.Itoa(s.status)+"/"+s.name, func(t *testing.T) {
 			op := d.find(t, s)
 			for i := 0; i < len(s.request.headers); i += 2 {

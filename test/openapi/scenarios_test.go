@@ -32,6 +32,7 @@ func requests() map[string]request {
 		"closeRun":        {method: "DELETE", path: "/v1/runs/one"},
 		"openTurn":        {method: "POST", path: "/v1/turns", body: `{"mode":"ask"}`},
 		"endTurn":         {method: "DELETE", path: "/v1/turns/" + turnID("ci")},
+		"simulateCall":    {method: "POST", path: "/v1/admin/simulate", body: `{"subject":"ci","server":"up","tool":"look"}`},
 	}
 }
 

@@ -111,6 +111,7 @@ func routes(s stack) []string {
 		"post /v1/servers/{server}/mcp",
 		"post /v1/servers/{server}/tools/{tool}",
 		"post /v1/turns",
+		"post /v1/admin/simulate",
 	})
 }
 
