@@ -52,14 +52,13 @@ func (r *Relay) openTurn(ctx context.Context, c call.Call, a Authority) (turn.Tu
 // turnOffers are the tools that a turn offers, with the digests of what they are
 // described as now.
 func (r *Relay) turnOffers(ctx context.Context, c call.Call, asked []turn.Offer) ([]turn.Offer, *call.Refusal) {
-	plans, refusal := r.reachable(ctx, c)
+	views, refusal := r.views(ctx, c)
 	if refusal != nil {
 		return nil, refusal
 	}
 	shown := map[turn.Offer]string{}
 	var all []turn.Offer
-	for _, p := range plans {
-		v := r.see(ctx, p)
+	for _, v := range views {
 		for _, tool := range v.Tools() {
 			described, _ := v.Catalog.Tool(tool.Upstream)
 			offer := turn.Offer{Server: v.Server, Tool: tool.Name}

@@ -93,9 +93,19 @@ func (r *Relay) Look(ctx context.Context, c call.Call, limit time.Duration) (Vie
 // [FirstWait], and only while nothing of it is kept. The refusal has been
 // recorded.
 func (r *Relay) Views(ctx context.Context, c call.Call) ([]View, *call.Refusal) {
-	plans, refusal := r.reachable(ctx, c)
+	views, refusal := r.views(ctx, c)
 	if refusal != nil {
 		return nil, r.Refuse(ctx, c, refusal)
+	}
+	r.showed(ctx, c, len(views))
+	return views, nil
+}
+
+// views is Views without a line or a record.
+func (r *Relay) views(ctx context.Context, c call.Call) ([]View, *call.Refusal) {
+	plans, refusal := r.reachable(ctx, c)
+	if refusal != nil {
+		return nil, refusal
 	}
 	views := make([]View, len(plans))
 	var first []<-chan struct{}
@@ -115,7 +125,6 @@ func (r *Relay) Views(ctx context.Context, c call.Call) ([]View, *call.Refusal) 
 			views[i] = r.see(ctx, p)
 		}
 	}
-	r.showed(ctx, c, len(views))
 	return views, nil
 }
 
