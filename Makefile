@@ -10,7 +10,7 @@ PEERS      := go run ./test/peers/run --
 export SAM_CLI_TELEMETRY := 0
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check build bench conformance setup fuzz soak clean $(addprefix function-,$(FUNCTIONS))
+.PHONY: help run test lint check build bench mutate conformance setup fuzz soak clean $(addprefix function-,$(FUNCTIONS))
 
 help: ## print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ build: bin/relay $(addprefix function-,$(FUNCTIONS)) ## the command, and every f
 
 bench: ## direct, a bare forwarder and the relay, measured side by side in one run
 	go run ./test/bench
+
+mutate: ## change the deciding packages in small ways, one by one, and list what their tests overlook
+	go run ./test/mutate shared/policy shared/auth shared/token
 
 conformance: setup ## the official conformance suite against the relay (part of test)
 	go test -count=1 -v ./test/conformance

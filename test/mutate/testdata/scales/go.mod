@@ -1,0 +1,3 @@
+module scales
+
+go 1.26
