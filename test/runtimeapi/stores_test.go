@@ -162,7 +162,7 @@ func (s *stores) seed(t *testing.T) {
 	}
 	record := token.Record{
 		KeyID: keyID, Hash: token.Hash(callerToken), Tenant: tenant, Subject: "ci",
-		Kind: call.KindServiceToken, Scopes: []call.Scope{call.ScopeCall}, Created: time.Now().UTC(),
+		Kind: call.KindServiceToken, Scopes: []call.Scope{call.ScopeCall, call.ScopeAdminRead}, Created: time.Now().UTC(),
 	}
 	if err := s.PutToken(t.Context(), record); err != nil {
 		t.Fatal(err)
