@@ -96,6 +96,11 @@ func routes(s stack) []string {
 		have = append(have, m.route)
 	}
 	return differences(have, []string{
+		"delete /v1/mcp",
+		"get /v1/mcp",
+		"post /v1/mcp",
+		"get /v1/openapi.json",
+		"get /v1/servers",
 		"delete /v1/runs/{run}",
 		"get /v1/servers/{server}/prompts",
 		"get /v1/servers/{server}/resources",
