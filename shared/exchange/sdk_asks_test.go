@@ -37,6 +37,7 @@ func addSDKAsks(server *mcp.Server) {
 		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: "hello " + r.Params.Arguments["n"]}}}}, nil
 	})
 	server.AddTool(&mcp.Tool{Name: "confirm", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		//lint:ignore SA1019 servers of every revision log, for years to come
 		_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: "asked"})
 		if answer, ok := r.Params.InputResponses["ok"].(*mcp.ElicitResult); ok {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer.Action + " " + r.Params.RequestState}}}, nil

@@ -96,7 +96,7 @@ func (s scene) wantPorted(t *testing.T, f face, client ask) {
 		}
 		return tools
 	}
-	got := shown(bare(t, client(t, question{Method: "tools/list"})))
+	got := shown(lasting(bare(t, client(t, question{Method: "tools/list"})), lists[0]))
 	if diff := cmp.Diff(shown(s.wantList(t, f, lists[0])), got); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}

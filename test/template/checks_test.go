@@ -97,6 +97,11 @@ func routes(s stack) []string {
 		have = append(have, m.route)
 	}
 	return differences(have, []string{
+		"delete /v1/mcp",
+		"get /v1/mcp",
+		"post /v1/mcp",
+		"get /v1/openapi.json",
+		"get /v1/servers",
 		"delete /v1/runs/{run}",
 		"delete /v1/turns/{turn}",
 		"get /v1/servers/{server}/prompts",
