@@ -178,10 +178,9 @@ func TestOneFailureStopsAllClients(t *testing.T) {
 }
 
 func TestTargetsThatCannotBeReached(t *testing.T) {
-	away := httptest.NewServer(nil)
-	away.Close()
-	secure := httptest.NewTLSServer(nil)
+	away, secure := httptest.NewServer(nil), httptest.NewTLSServer(nil)
 	defer secure.Close()
+	away.Close() // last, or the other might get its port
 	for name, url := range map[string]string{"connecting": away.URL, "shaking hands": secure.URL, "reading the target": "http://[::1"} {
 		_, err := load.Run(t.Context(), load.Plan{URL: url, Tool: "echo", Arguments: arguments, Clients: 1, Calls: 1})
 		if err == nil || !strings.Contains(err.Error(), name) {
