@@ -21,8 +21,9 @@ const (
 	writeSize = 8 << 10
 	// lingerTime and lingerBytes bound what is read of a client that is still
 	// sending when it was answered: closing at once would take the reply from it.
+	// A body that is refused for its size is over 1 MiB.
 	lingerTime  = 500 * time.Millisecond
-	lingerBytes = 256 << 10
+	lingerBytes = 8 << 20
 )
 
 // conn is a connection on the short way. Its goroutine reads and writes; look
