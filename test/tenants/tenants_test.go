@@ -21,7 +21,7 @@ const (
 	worlds = 100_000
 	// The race detector makes a world cost ten times as much.
 	racedWorlds = 2_000
-	steps       = 4   // of each tenant in a world
+	steps       = 4  // of each tenant in a world
 	answering   = 40 // one of so many worlds has an upstream that answers
 	// maxTime ends the search on a machine that is too busy for all of it.
 	maxTime   = 18 * time.Second
@@ -142,11 +142,12 @@ func (r *run) trail(script []*step) string {
 	return ""
 }
 
-// of are a tenant's records, but for the ids of turns, which are random.
+// of are a tenant's records, but for the ids of turns, which are random,
+// and for sizes, which the ids of requests are part of.
 func (r *run) of(tenant string) (records []string) {
 	for _, record := range r.records {
 		if strings.HasPrefix(record.CallID, tenant+"-") {
-			record.Turn = ""
+			record.Turn, record.BytesIn, record.BytesOut = "", 0, 0
 			text, _ := json.Marshal(record) // checked above
 			records = append(records, string(text))
 		}
