@@ -97,7 +97,6 @@ func explosions() map[string]string {
 		"every":               deny("xs := numbers.range(1, 3000); every a in xs { every b in xs { a + b > 0 } }"),
 		"concat that doubles": grow(`x%d := concat("", [x%[2]d, x%[2]d])`),
 		"arrays that double":  strings.Replace(grow("x%d := array.concat(x%[2]d, x%[2]d)"), `"0123456789abcdef"`, "[1, 2, 3, 4, 5, 6, 7, 8]", 1),
-		"replace that grows":  grow(`x%d := replace(x%[2]d, "0", x%[2]d)`),
 		"messages":            "deny contains sprintf(\"%d\", [n]) if some n in numbers.range(1, 100000000)",
 	}
 }

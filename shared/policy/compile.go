@@ -34,7 +34,7 @@ func prepare(s Source) (p prepared, doubts []string, err error) {
 	if err != nil {
 		return prepared{}, nil, place(s.Name, err)
 	}
-	if err := errors.Join(checkModule(module), checkSize(module)); err != nil {
+	if err := errors.Join(checkModule(module), checkSize(module), checkFormats(module)); err != nil {
 		return prepared{}, nil, place(s.Name, err)
 	}
 	if version == ast.RegoV0 {

@@ -66,7 +66,7 @@ func (e *CompileError) Error() string {
 // # Bounds
 //
 // An evaluation ends at [MaxEvaluation]: between any two steps, and within the
-// functions that can make much of little (numbers.range, concat, replace). OPA
+// functions that can make much of little (numbers.range, concat). OPA
 // has no bound of memory. What holds it is that a policy cannot build for
 // longer than that (what was tried took 120 MB at most), that functions which build more in one step than they are
 // given are left out, and that the agent's params are bounded before. A policy

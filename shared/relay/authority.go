@@ -26,8 +26,9 @@ func (r *Relay) authority(ctx context.Context, p *plan, t *trail) *call.Refusal 
 	if refusal := r.count(ctx, *p, t); refusal != nil {
 		return refusal
 	}
-	if present.ID == "" {
-		return nil
+	if present.Single {
+		// Also where nobody knows whether the turn is taken now.
+		t.release = func(ctx context.Context) error { return turn.GiveBack(ctx, r.Turns, present.ID, asked) }
 	}
 	return turn.Spend(ctx, r.Turns, present, asked)
 }
@@ -38,6 +39,10 @@ func (r *Relay) allowed(ctx context.Context, p *plan, t *trail) (turn.Turn, turn
 	if refusal := r.held(ctx, *p); refusal != nil {
 		return turn.Turn{}, turn.Asked{}, refusal
 	}
+	// Which call this one goes on with is in the state. What is wrong with it is
+	// said last: who may not call learns nothing of it.
+	var stale *call.Refusal
+	p.state, p.after, stale = r.unseal(*p)
 	present, asked, refusal := r.turn(ctx, *p)
 	if refusal != nil {
 		return present, asked, refusal
@@ -48,8 +53,7 @@ func (r *Relay) allowed(ctx context.Context, p *plan, t *trail) (turn.Turn, turn
 	if refusal = r.policies(ctx, *p, t); refusal != nil {
 		return present, asked, refusal
 	}
-	p.state, refusal = r.unseal(*p)
-	return present, asked, refusal
+	return present, asked, stale
 }
 
 // turn judges the authority that the call names, or has to name: the zero Turn
@@ -64,6 +68,7 @@ func (r *Relay) turn(ctx context.Context, p plan) (turn.Turn, turn.Asked, *call.
 	asked := turn.Asked{
 		Key:    turn.KeyOf(p.tenant.ID, string(p.call.Principal.Kind), p.call.Principal.Subject, p.call.Run),
 		Server: p.server.Name, Tool: p.call.Tool, Effect: p.decision.Effect, Now: r.Now(),
+		Call: p.call.ID, After: p.after, Repeats: p.repeats,
 	}
 	if tool, ok := r.known(ctx, p).catalog.Tool(p.tool); ok {
 		asked.Digest = tool.Digest
@@ -130,7 +135,9 @@ func params(p plan) json.RawMessage {
 	return append(whole, '}')
 }
 
-// count counts the call against its tool's rate and its class's budget.
+// count counts the call against its tool's rate and its class's budget. What
+// goes on with a call that the server asked for input in is of that one in the
+// budget; the rate bounds how often an answer can be given.
 func (r *Relay) count(ctx context.Context, p plan, t *trail) *call.Refusal {
 	now := r.Now()
 	if rate := p.server.ToolLimits[p.tool].PerMinute; rate > 0 {
@@ -146,7 +153,7 @@ func (r *Relay) count(ctx context.Context, p plan, t *trail) *call.Refusal {
 	}
 	class := p.server.BudgetClass(p.tool)
 	b, ok := p.tenant.Budgets[class]
-	if !ok || class == "" {
+	if !ok || class == "" || p.after != "" {
 		return nil
 	}
 	taken, refusal, err := budget.Take(ctx, r.Counters, budget.Of(p.tenant.ID, class), budget.Limits(b.PerMinute, b.PerHour, b.PerDay), now)
@@ -168,6 +175,11 @@ func (t *trail) giveBack(ctx context.Context, refusal *call.Refusal) {
 	}
 	for _, taken := range t.taken {
 		taken.GiveBack(ctx)
+	}
+	if t.release != nil {
+		bounded, cancel := detached(ctx)
+		defer cancel()
+		_ = t.release(bounded) // what cannot be given back stays used
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // once runs a tools/call that has an Idempotency-Key at most once for its
 // caller, its key and its request. A repeat gets what the first one came to,
-// byte for byte, after the policy was asked again; it leaves a record of its
+// byte for byte, after what decides about a call was asked again; it leaves a record of its
 // own, and nothing is sent. Any other call is run as it is.
 //
 // A call that provably did not run gives its key back. One whose outcome cannot
@@ -130,11 +130,15 @@ func (r *Relay) repeat(ctx context.Context, c call.Call, digest string, there id
 	return r.unrun(ctx, c, record, answer, refusal)
 }
 
-// unrun ends a call that nothing is sent for. The policy is asked all the same:
-// who may not make the call any more is not told what it came to.
+// unrun ends a call that nothing is sent for. Whatever decides about a call is
+// asked all the same, and nothing is counted: who may not make the call any more
+// is not told what it came to. A turn that the first call spent allows its repeat.
 func (r *Relay) unrun(ctx context.Context, c call.Call, record audit.Record, a Answer, refusal *call.Refusal) (Answer, *call.Refusal) {
 	t := trail{record: record}
-	p, denied := r.policy(ctx, errand{call: c}, &t)
+	p, denied := r.policy(ctx, errand{call: c, repeats: record.RepeatOf}, &t)
+	if denied == nil {
+		_, _, denied = r.allowed(ctx, &p, &t)
+	}
 	if denied != nil {
 		a, refusal = Answer{}, denied
 	}

@@ -100,11 +100,13 @@ type Relay struct {
 	shelf      shelf
 	surveys    *surveys
 	memory     memory
+	// simulations holds one for each that is running
+	simulations chan struct{}
 }
 
 // New makes a relay.
 func New(c Config) *Relay {
-	return &Relay{Config: c, identities: secret.Identities{Now: c.Now}, surveys: newSurveys()}
+	return &Relay{Config: c, identities: secret.Identities{Now: c.Now}, surveys: newSurveys(), simulations: make(chan struct{}, maxSimulations)}
 }
 
 // Run takes one call through the pipeline. It returns the answer, or a
@@ -125,6 +127,8 @@ type errand struct {
 	// supposed is set for a call that is only simulated: where it needs a turn,
 	// there is taken to be one that offers it.
 	supposed bool
+	// repeats is the call whose outcome this one is given, so that nothing runs.
+	repeats string
 }
 
 func (r *Relay) run(ctx context.Context, e errand) (Answer, *call.Refusal) {

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"mcprelay/shared/call"
@@ -25,23 +26,30 @@ func (r *Relay) mayAsk(p plan) bool {
 }
 
 // unseal opens the state that the agent gave back: the server's own, a JSON
-// string, or nil where there is none. It must be called before the intent, so
+// string, and the call that was asked, or nothing where there is none. A repeat
+// gives no state to anybody, so its state may be of yesterday. It must be called before the intent, so
 // that a state of somebody else's, of another request or of yesterday reaches
 // nobody.
-func (r *Relay) unseal(p plan) (json.RawMessage, *call.Refusal) {
+func (r *Relay) unseal(p plan) (state json.RawMessage, after string, _ *call.Refusal) {
 	switch {
+	case p.repeats != "":
+		return nil, "", nil
 	case p.call.RequestState == "" && p.call.InputResponses == nil:
-		return nil, nil
+		return nil, "", nil
 	case p.call.RequestState == "" && r.mayAsk(p):
-		return nil, nil // what the server asked had no state
+		return nil, "", nil // what the server asked had no state
 	case !r.mayAsk(p): // without the answers the server would do what was perhaps declined
-		return nil, call.Refuse(call.StateRefused, "server %s may ask nothing of this agent", p.server.Name)
+		return nil, "", call.Refuse(call.StateRefused, "server %s may ask nothing of this agent", p.server.Name)
 	}
-	state, err := r.Sealer.Open(binding(p.call), p.call.RequestState, r.Now())
+	text, err := r.Sealer.Open(binding(p.call), p.call.RequestState, r.Now())
 	if err != nil {
-		return nil, &call.Refusal{Reason: call.StateRefused, Detail: err.Error(), Err: err}
+		return nil, "", &call.Refusal{Reason: call.StateRefused, Detail: err.Error(), Err: err}
 	}
-	return json.RawMessage(state), nil
+	after, own, ok := strings.Cut(text, " ")
+	if !ok || after == "" {
+		return nil, "", call.Refuse(call.StateRefused, "it does not say which call it is from")
+	}
+	return json.RawMessage(own), after, nil
 }
 
 // question makes a result that asks the agent for something one that it can be
@@ -63,7 +71,7 @@ func (r *Relay) question(p plan, a Answer) (Answer, *call.Refusal) {
 	if len(state) == 0 || state[0] != '"' {
 		return Answer{Facts: a.Facts}, call.Refuse(call.Protocol, "requestState is not a string")
 	}
-	closed, err := r.Sealer.Seal(binding(p.call), string(state), r.Now().Add(StateLifetime))
+	closed, err := r.Sealer.Seal(binding(p.call), p.call.ID+" "+string(state), r.Now().Add(StateLifetime))
 	if err != nil {
 		return Answer{Facts: a.Facts}, call.Refuse(call.ReplyTooLarge, "requestState of %d bytes: %s", len(state), err)
 	}

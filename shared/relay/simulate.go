@@ -75,6 +75,11 @@ func (r *Relay) Simulate(ctx context.Context, q Question) (Simulation, *call.Ref
 	if refusal := q.check(); refusal != nil {
 		return Simulation{}, refusal
 	}
+	leave, busy := r.simulation()
+	if busy != nil {
+		return Simulation{}, busy
+	}
+	defer leave()
 	c := q.call()
 	c.At = r.Now()
 	t := trail{record: audit.Begin(c)}

@@ -9,10 +9,32 @@ import (
 	"mcprelay/shared/registry"
 )
 
+// Bounds of simulations: what they compile and evaluate is not saved by anybody
+// and takes up to a second of a core for each candidate.
+const (
+	maxSimulations = 2 // at once in a process
+	maxCandidates  = 8 // of one question
+)
+
+// simulation takes one of the places for simulations, and gives how to leave it.
+func (r *Relay) simulation() (leave func(), refusal *call.Refusal) {
+	select {
+	case r.simulations <- struct{}{}:
+		return func() { <-r.simulations }, nil
+	default:
+		refusal := call.Refuse(call.TooManyInFlight, "%d simulations are running", maxSimulations)
+		refusal.RetryAfter = 1
+		return nil, refusal
+	}
+}
+
 // suppose is the tenant as it would be with the policies of q, and what is
 // doubtful about these. The registration itself stays as it is. A policy that
 // cannot be used is refused with its place in the source.
 func (q Question) suppose(tenant *registry.Tenant) (*registry.Tenant, []string, *call.Refusal) {
+	if len(q.Policies) > maxCandidates {
+		return nil, nil, call.Refuse(call.BadParams, "there are more than %d policies", maxCandidates)
+	}
 	if len(q.Policies) == 0 && !q.Only {
 		return tenant, nil, nil
 	}

@@ -1,16 +1,19 @@
 package relay_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/policy"
+	"mcprelay/shared/registry"
 	"mcprelay/shared/relay"
 	"mcprelay/shared/turn"
 	"mcprelay/test/kit"
@@ -246,6 +249,47 @@ func TestCandidatePoliciesAreAskedBesideOrInThePlaceOfTheSaved(t *testing.T) {
 	if _, refusal := f.Do(t.Context(), c); refusal != nil {
 		t.Errorf("a candidate was kept: %v", refusal)
 	}
+}
+
+func TestSimulationsAreBounded(t *testing.T) {
+	var all []string
+	for i := range 9 {
+		all = append(all, fmt.Sprintf(`{"name":"p%d","source":"package mcprelay.policy\n\ndeny contains \"x\""}`, i))
+	}
+	f := kit.New(t, "", "")
+	simulate(t, f, about("tool", "look", `,"policies":[`+strings.Join(all[:8], ",")+`]`))
+	q, refusal := relay.ReadQuestion([]byte(about("tool", "look", `,"policies":[`+strings.Join(all, ",")+`]`)))
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	q.By = operator
+	_, refusal = f.Simulate(t.Context(), q)
+	kit.WantReason(t, refusal, call.BadParams)
+
+	// One that is held up in the registry keeps its place; two are all there are.
+	held := relay.New(f.Relay.Config)
+	ctx, cancel := context.WithCancel(t.Context())
+	q.Policies = nil
+	var running sync.WaitGroup
+	reached := make(chan struct{}, 2)
+	held.Registry = heldRegistry{reached}
+	for range 2 {
+		running.Go(func() { _, _ = held.Simulate(ctx, q) })
+		<-reached
+	}
+	_, refusal = held.Simulate(ctx, q)
+	kit.WantReason(t, refusal, call.TooManyInFlight)
+	cancel()
+	running.Wait()
+}
+
+// heldRegistry answers when whoever asks has gone.
+type heldRegistry struct{ reached chan struct{} }
+
+func (h heldRegistry) Tenant(ctx context.Context, _ string) (*registry.Tenant, error) {
+	h.reached <- struct{}{}
+	<-ctx.Done()
+	return nil, ctx.Err()
 }
 
 func TestACandidateThatCannotBeUsedIsRefusedWithItsPlace(t *testing.T) {

@@ -27,17 +27,19 @@ type plan struct {
 	refs     []string
 	origin   session.Key     // of what is known of the server, whoever calls
 	state    json.RawMessage // the server's own, that the agent gave back sealed
+	after    string          // the call whose question the state is from
 	decision call.Decision
 }
 
 // trail is what the stations leave behind for the final.
 type trail struct {
 	record  audit.Record
-	outcome policy.Outcome // of policies in Rego
-	values  []secret.Value // every version that was sent
-	ids     []secret.Value // of the server's sessions
-	masker  *redact.Masker // of values; nil masks nothing
-	taken   []budget.Taken // of budgets and rates
+	outcome policy.Outcome              // of policies in Rego
+	values  []secret.Value              // every version that was sent
+	ids     []secret.Value              // of the server's sessions
+	masker  *redact.Masker              // of values; nil masks nothing
+	taken   []budget.Taken              // of budgets and rates
+	release func(context.Context) error // gives back the turn of one call; nil for none
 }
 
 // Answer is what an upstream answered. Result and Error are its bytes, masked.
