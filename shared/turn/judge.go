@@ -2,6 +2,7 @@ package turn
 
 import (
 	"crypto/subtle"
+	"slices"
 	"time"
 
 	"mcprelay/shared/call"
@@ -15,6 +16,13 @@ type Asked struct {
 	Digest string      // of the tool's description as it is now, empty where nobody knows it
 	Effect call.Effect // anything but [call.EffectRead] counts as a write
 	Now    time.Time
+	Call   string // its own id
+	// After is the call that this one goes on with, which the server asked for
+	// input in; empty where that is not proven.
+	After string
+	// Repeats is the call whose outcome this one is given, so that it runs
+	// nothing; empty for what is to run.
+	Repeats string
 }
 
 // Judge says what the present turn of a caller's run, as it is stored, means
@@ -54,10 +62,20 @@ func (t Turn) present(id string, asked Asked) *call.Refusal {
 		return call.Refuse(call.TurnEnded, "its caller ended it")
 	case !asked.Now.Before(t.Expires):
 		return call.Refuse(call.TurnExpired, "at %s", t.Expires.UTC().Format(time.RFC3339))
-	case t.Single && t.Used:
+	case t.Single && t.Used && !t.admits(asked):
 		return call.Refuse(call.TurnUsed, "")
 	}
 	return nil
+}
+
+// admits reports whether a call belongs to the one that used the turn: it goes on
+// from the last round of it, which no other call did, or repeats a round.
+func (t Turn) admits(asked Asked) bool {
+	n := len(t.Calls)
+	if asked.Repeats != "" {
+		return slices.Contains(t.Calls, asked.Repeats)
+	}
+	return asked.After != "" && n > 0 && n < MaxCalls && t.Calls[n-1] == asked.After
 }
 
 // offer finds what the turn offers of a server.

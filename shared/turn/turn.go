@@ -26,6 +26,9 @@ const (
 	// MaxSize bounds the JSON form of a turn, in bytes: what DynamoDB holds in
 	// one item of 400 KB with room to spare.
 	MaxSize = 256 << 10
+	// MaxCalls bounds the rounds of the one call of a turn: more questions than
+	// this no person answers within [MaxLifetime].
+	MaxCalls = 64
 	// Remembered is how long a turn that has expired is still told from one that
 	// never was.
 	Remembered = 24 * time.Hour
@@ -52,16 +55,19 @@ type Offer struct {
 // Turn is the present turn of a run. The zero Turn is that of a run without
 // one, and allows nothing.
 type Turn struct {
-	ID      string    `json:"id"`
-	Tenant  string    `json:"tenant"`
-	Kind    string    `json:"kind"`
-	Subject string    `json:"subject"`
-	Run     string    `json:"run,omitempty"` // empty where the caller named none
-	Mode    Mode      `json:"mode"`
-	Offers  []Offer   `json:"offers,omitempty"`
-	Single  bool      `json:"single,omitempty"` // it allows one call
-	Used    bool      `json:"used,omitempty"`   // that call was made
-	Ended   bool      `json:"ended,omitempty"`  // by its caller
+	ID      string  `json:"id"`
+	Tenant  string  `json:"tenant"`
+	Kind    string  `json:"kind"`
+	Subject string  `json:"subject"`
+	Run     string  `json:"run,omitempty"` // empty where the caller named none
+	Mode    Mode    `json:"mode"`
+	Offers  []Offer `json:"offers,omitempty"`
+	Single  bool    `json:"single,omitempty"` // it allows one call
+	Used    bool    `json:"used,omitempty"`   // that call was made
+	// Calls are the ids of the calls that used it: one, and those that go on with
+	// it after the server asked for input, in their order.
+	Calls   []string  `json:"calls,omitempty"`
+	Ended   bool      `json:"ended,omitempty"` // by its caller
 	Opened  time.Time `json:"opened"`
 	Expires time.Time `json:"expires"`
 	// Ver counts the changes of what is stored under the key, for

@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"mcprelay/shared/call"
@@ -39,7 +40,7 @@ func Spend(ctx context.Context, s Store, t Turn, asked Asked) *call.Refusal {
 		if refusal := t.Judge(id, asked); refusal != nil {
 			return refusal
 		}
-		t.Used = true
+		t.Used, t.Calls = true, append(slices.Clone(t.Calls), asked.Call)
 		_, err := s.PutTurn(ctx, asked.Key, t)
 		if err == nil {
 			return nil
@@ -54,6 +55,27 @@ func Spend(ctx context.Context, s Store, t Turn, asked Asked) *call.Refusal {
 	return unavailable(ErrConflict)
 }
 
+// GiveBack undoes the [Spend] of a call that did not run, as long as no other
+// used the turn since. What cannot be given back stays used.
+func GiveBack(ctx context.Context, s Store, id string, asked Asked) error {
+	for range tries {
+		t, err := s.Turn(ctx, asked.Key)
+		if err != nil {
+			return err
+		}
+		last := len(t.Calls) - 1
+		if !t.Single || !same(t.ID, id) || last < 0 || t.Calls[last] != asked.Call {
+			return nil
+		}
+		t.Calls = slices.Clone(t.Calls[:last])
+		t.Used = last > 0
+		if _, err = s.PutTurn(ctx, asked.Key, t); !errors.Is(err, ErrConflict) {
+			return err
+		}
+	}
+	return ErrConflict
+}
+
 // Open makes t the present turn of its run, which ends the one before. It needs
 // who calls, the mode and the offers; Expires may be zero for
 // [DefaultLifetime]. The rest is set here.
@@ -61,7 +83,7 @@ func Open(ctx context.Context, s Store, t Turn, now time.Time) (Turn, *call.Refu
 	if t.Expires.IsZero() {
 		t.Expires = now.Add(DefaultLifetime)
 	}
-	t.Opened, t.Used, t.Ended = now, false, false
+	t.Opened, t.Used, t.Calls, t.Ended = now, false, nil, false
 	key := t.Key()
 	t.ID = newID(key)
 	if err := t.check(); err != nil {
