@@ -71,6 +71,9 @@ func checkFigures(t *testing.T, r report) {
 	if l := r.Lists; l.Servers*l.Tools != 512 || l.Calls < 1 || !(l.P50 > 0) || !(l.P99 >= l.P50) || l.Bytes < 512*100 {
 		t.Errorf("got the lists %+v, want some of 512 tools", l)
 	}
+	if len(r.Decisions) != 3 || r.Decisions[0].Policies != 0 || r.Decisions[2].Policies != 10 {
+		t.Errorf("got the decisions %+v, want those by rules alone, with one policy and with ten", r.Decisions)
+	}
 	if len(r.Allocs) != 6 {
 		t.Errorf("got %d rows of allocations, want 6", len(r.Allocs))
 	}
@@ -126,6 +129,18 @@ func TestRatiosAreMediansOfTheRounds(t *testing.T) {
 	}
 }
 
+func TestTheCostsOfDecisionsAreRead(t *testing.T) {
+	got, err := readDecisions([]byte("goos: linux\nBenchmarkDecision/policies=10-2   100   31415 ns/op   926 B/op   53 allocs/op\nPASS\n"))
+	if diff := cmp.Diff([]decision{{10, 31.415, 53}}, got); err != nil || diff != "" {
+		t.Errorf("%v, decisions (-want +got):\n%s", err, diff)
+	}
+	for _, line := range []string{"=1-2", "=x-2 1 2 ns/op 3 B/op 4 allocs/op", "=1-2 1 x ns/op 3 B/op 4 allocs/op", "=1-2 1 2 ns/op 3 B/op x allocs/op"} {
+		if _, err := readDecisions([]byte("BenchmarkDecision/policies" + line)); err == nil {
+			t.Errorf("%q: want an error", line)
+		}
+	}
+}
+
 func TestQuantiles(t *testing.T) {
 	var d []time.Duration
 	for i := 100; i >= 1; i-- {
@@ -154,13 +169,14 @@ func TestTheTextNamesEveryTarget(t *testing.T) {
 	var out bytes.Buffer
 	r := newReport(options{rounds: 1}, rows, []allocs{{"relay", large, 12, 34}}, map[string]int{"tools/call": 7, "initialize": 2}, 5)
 	r.Lists = listing{Servers: 8, Tools: 64, Calls: 9, P50: 123, P99: 456, Bytes: 200 << 10}
+	r.Decisions = []decision{{Policies: 10, Micros: 314.2, Allocs: 77}}
 	if err := r.writeText(&out); err != nil {
 		t.Fatal(err)
 	}
 	if len(rows) != 8 {
 		t.Errorf("got %d setups, want every transport with every payload and number of clients", len(rows))
 	}
-	for _, want := range append(targets(), "plain", "tls", "64 B", "256 KiB", "1000", "8 servers with 64 tools", "p50 123 us, p99 456 us of 9 lists", "200 KiB", "counted 7 calls", "2 other POSTs", "the 5 calls") {
+	for _, want := range append(targets(), "plain", "tls", "64 B", "256 KiB", "1000", "8 servers with 64 tools", "314.2", "77", "p50 123 us, p99 456 us of 9 lists", "200 KiB", "counted 7 calls", "2 other POSTs", "the 5 calls") {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("want %q in\n%s", want, out.String())
 		}

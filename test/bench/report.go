@@ -16,15 +16,16 @@ import (
 // setup: the median over the rounds of the ratio within a round, for the
 // targets of a round run close together and a busy moment hits them alike.
 type report struct {
-	Go      string         `json:"go"`
-	System  string         `json:"system"`
-	CPUs    int            `json:"cpus"`
-	Rounds  int            `json:"rounds"`
-	Figures []figure       `json:"figures"`
-	Allocs  []allocs       `json:"allocations"`
-	Lists   listing        `json:"lists"`
-	Posts   map[string]int `json:"posts"` // as the upstream counts them
-	Records int            `json:"audit_records"`
+	Go        string         `json:"go"`
+	System    string         `json:"system"`
+	CPUs      int            `json:"cpus"`
+	Rounds    int            `json:"rounds"`
+	Figures   []figure       `json:"figures"`
+	Allocs    []allocs       `json:"allocations"`
+	Lists     listing        `json:"lists"`
+	Decisions []decision     `json:"decisions"`
+	Posts     map[string]int `json:"posts"` // as the upstream counts them
+	Records   int            `json:"audit_records"`
 }
 
 // figure is one target in one setup, over all rounds.
@@ -127,6 +128,14 @@ func (r report) writeText(out io.Writer) error {
 	}
 	fmt.Fprintf(out, "\ntools/list over %d servers with %d tools each, kept and fresh: p50 %.0f us, p99 %.0f us of %d lists, a reply of %s, no request upstream\n",
 		r.Lists.Servers, r.Lists.Tools, r.Lists.P50, r.Lists.P99, r.Lists.Calls, size(r.Lists.Bytes))
+	fmt.Fprint(out, "\none decision, by rules alone and with policies of twenty lines\n")
+	fmt.Fprint(w, "policies\tus\tallocations\t\n")
+	for _, d := range r.Decisions {
+		fmt.Fprintf(w, "%d\t%.1f\t%d\t\n", d.Policies, d.Micros, d.Allocs)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
 	others := 0
 	for method, n := range r.Posts {
 		if method != "tools/call" {

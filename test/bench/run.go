@@ -108,5 +108,6 @@ func measure(ctx context.Context, o options) (r report, err error) {
 	}
 	r = newReport(o, rows, allocs, s.counted, records)
 	r.Lists = lists
-	return r, nil
+	r.Decisions, err = decisions(ctx, o)
+	return r, err
 }
