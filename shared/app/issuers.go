@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,7 +23,8 @@ type IssuerTenants interface {
 
 // StoredIssuers finds issuers by the store's index of them, then by what the
 // tenants say now: the index may name one that trusts it no longer. A tenant
-// whose registration cannot be read takes nobody else's callers with it.
+// whose registration cannot be read is an error: whether a token is that
+// tenant's cannot be told, so it is nobody else's.
 func StoredIssuers(store IssuerTenants, tenants *StoredRegistry) Issuers {
 	return func(ctx context.Context, issuer string) ([]auth.Issuer, error) {
 		ids, err := store.IssuerTenants(ctx, issuer)
@@ -30,17 +32,12 @@ func StoredIssuers(store IssuerTenants, tenants *StoredRegistry) Issuers {
 			return nil, err
 		}
 		var found []auth.Issuer
-		var failed error
 		for _, id := range ids {
 			tenant, err := tenants.Tenant(ctx, id)
 			if err != nil {
-				failed = err
-				continue
+				return nil, fmt.Errorf("a tenant of the issuer: %w", err)
 			}
 			found = append(found, issuersOf(tenant, issuer)...)
-		}
-		if len(found) == 0 {
-			return nil, failed
 		}
 		return found, nil
 	}

@@ -2,6 +2,8 @@ package registry
 
 import (
 	"encoding/json"
+	"errors"
+	"strings"
 	"time"
 
 	"mcprelay/shared/call"
@@ -43,3 +45,35 @@ func IssuerAlgorithms() []string {
 
 // DefaultAlgorithms are those of an issuer that lists none.
 func DefaultAlgorithms() []string { return []string{"RS256", "ES256"} }
+
+// ErrClaimed is the error of a write that registers an issuer for an audience
+// that another tenant has: a token would not say whose caller it is.
+var ErrClaimed = errors.New("another tenant has registered the issuer for this audience")
+
+// Claim is what a tenant takes by registering audience: no other tenant may
+// have an audience of the same issuer that comes to the same. The relay's URL
+// and the MCP endpoints below it do, since a token for one may be for another.
+func Claim(audience string) string {
+	if base, ok := strings.CutSuffix(audience, "/v1/mcp"); ok {
+		return base
+	}
+	if rest, ok := strings.CutSuffix(audience, "/mcp"); ok {
+		if at := strings.LastIndexByte(rest, '/'); at >= 0 {
+			if base, ok := strings.CutSuffix(rest[:at], "/v1/servers"); ok {
+				return base
+			}
+		}
+	}
+	return strings.TrimSuffix(audience, "/")
+}
+
+// Claim is what a document of an issuer takes, see [Claim]; empty for nothing.
+func (d Document) Claim() string {
+	var body struct {
+		Audience string `json:"audience"`
+	}
+	if d.Kind != KindIssuer || json.Unmarshal(d.Body, &body) != nil {
+		return ""
+	}
+	return Claim(body.Audience)
+}

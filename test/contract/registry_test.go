@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ func registryChecks() []check {
 		{"documents are read back byte for byte, by kind and name", nothing, documentsAreReadBack},
 		{"documents of every kind are kept apart, by kind and name", nothing, documentsOfEveryKind},
 		{"the tenants that registered an issuer are found by it", nothing, issuerTenants},
+		{"an audience of an issuer is one tenant's", nothing, audienceOfOne},
 		{"a document is stored over its revision only", nothing, revisions},
 		{"a new document is not stored over another", nothing, newOverOld},
 		{"a tenant sees its own documents only", nothing, tenantDocuments},
@@ -116,6 +118,26 @@ func issuerTenants(t *testing.T, p peer, s store) {
 	for _, other := range []string{issuer + "/", issuer[:len(issuer)-1], strings.ToUpper(issuer), "", strings.Repeat(issuer, 40)} {
 		find(other)
 	}
+}
+
+func audienceOfOne(t *testing.T, p peer, s store) {
+	ours, theirs := newTenant(), newTenant()
+	issuer := "https://login.example.com/" + newTenant()
+	of := func(audience string) registry.Document {
+		return document(registry.KindIssuer, issuer, fmt.Sprintf(`{"audience":%q}`, audience))
+	}
+	mine := put(t, s, ours, of("https://relay.example.com"))
+	for _, taken := range []string{"https://relay.example.com", "https://relay.example.com/", "https://relay.example.com/v1/mcp", "https://relay.example.com/v1/servers/docs/mcp"} {
+		if _, err := p.open(t).PutDocument(t.Context(), theirs, of(taken)); !errors.Is(err, registry.ErrClaimed) {
+			t.Errorf("%s: got %v, want %v", taken, err, registry.ErrClaimed)
+		}
+	}
+	wantDocuments(t, documents(t, s, theirs))
+	put(t, s, ours, mine)
+	put(t, s, theirs, of("https://relay.example.com/umbra"))
+	other := of("https://relay.example.com")
+	other.Name += "/other"
+	put(t, s, newTenant(), other)
 }
 
 func revisions(t *testing.T, _ peer, s store) {

@@ -2,10 +2,13 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"mcprelay/shared/registry"
 )
 
 // issuerKey is the partition of the tenants that registered an issuer.
@@ -42,4 +45,30 @@ func (s *Store) IssuerTenants(ctx context.Context, issuer string) ([]string, err
 		tenants = append(tenants, i.getText(attrSK))
 	}
 	return tenants, nil
+}
+
+// sortClaim is the sort key of a claim, and attrTenant who has it.
+const (
+	sortClaim  = "CLAIM"
+	attrTenant = "tenant"
+)
+
+// claim takes an issuer's audience for a tenant, or says that another one has
+// it. It is kept when the registration that follows fails, or is changed to
+// another audience: what was a tenant's goes to no other by itself.
+func (s *Store) claim(ctx context.Context, tenant, issuer, audience string) error {
+	i, own := item{}, item{}
+	i.text(attrPK, partition("A", name(issuer), name(audience)))
+	i.text(attrSK, sortClaim)
+	i.text(attrTenant, tenant)
+	own.text(":tenant", tenant)
+	err := s.put(ctx, s.c.Registry, i, condition{
+		expression: "attribute_not_exists(#pk) OR #tenant = :tenant",
+		names:      map[string]string{"#pk": attrPK, "#tenant": attrTenant},
+		values:     own,
+	})
+	if errors.Is(err, errCondition) {
+		return registry.ErrClaimed
+	}
+	return err
 }

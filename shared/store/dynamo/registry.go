@@ -53,14 +53,19 @@ func documentOf(i item) registry.Document {
 }
 
 // PutDocument stores a document over its revision, 0 for a new one, and gives
-// the new revision, or [registry.ErrConflict].
+// the new revision, or [registry.ErrConflict]. An issuer for an audience of
+// another tenant is [registry.ErrClaimed].
 func (s *Store) PutDocument(ctx context.Context, tenant string, d registry.Document) (int64, error) {
 	sort, err := sortOf(tenant, d)
 	if err != nil {
 		return 0, fmt.Errorf("document %s: %w", d.Kind, err)
 	}
 	if d.Kind == registry.KindIssuer {
-		if err := s.indexIssuer(ctx, tenant, d.Name); err != nil {
+		err := s.indexIssuer(ctx, tenant, d.Name)
+		if audience := d.Claim(); err == nil && audience != "" {
+			err = s.claim(ctx, tenant, d.Name, audience)
+		}
+		if err != nil {
 			return 0, fmt.Errorf("document %s: %w", d.Kind, err)
 		}
 	}

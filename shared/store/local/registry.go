@@ -34,13 +34,17 @@ func (s *Store) Documents(ctx context.Context, tenant string) (documents []regis
 }
 
 // PutDocument stores a document over its revision, 0 for a new one, and gives
-// the new revision, or [registry.ErrConflict].
+// the new revision, or [registry.ErrConflict]. An issuer for an audience of
+// another tenant is [registry.ErrClaimed].
 func (s *Store) PutDocument(ctx context.Context, tenant string, d registry.Document) (int64, error) {
 	if err := check(tenant, d); err != nil {
 		return 0, fmt.Errorf("document %s: %w", d.Kind, err)
 	}
 	next := d.Rev + 1
 	err := s.writes.write(ctx, true, func(ctx context.Context, s *statements) error {
+		if err := unclaimed(ctx, s.issuers, tenant, d); err != nil {
+			return err
+		}
 		statement := s.addDocument
 		if d.Rev != 0 {
 			statement = s.setDocument
@@ -55,6 +59,29 @@ func (s *Store) PutDocument(ctx context.Context, tenant string, d registry.Docum
 		return 0, fmt.Errorf("document %s: %w", d.Kind, err)
 	}
 	return next, nil
+}
+
+// unclaimed refuses an issuer for an audience that another tenant has.
+func unclaimed(ctx context.Context, others *sql.Stmt, tenant string, d registry.Document) (err error) {
+	claim := d.Claim()
+	if claim == "" {
+		return nil
+	}
+	rows, err := others.QueryContext(ctx, d.Name, tenant)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var body []byte
+		if err := rows.Scan(&body); err != nil {
+			return err
+		}
+		if (registry.Document{Kind: registry.KindIssuer, Body: body}).Claim() == claim {
+			return registry.ErrClaimed
+		}
+	}
+	return rows.Err()
 }
 
 // check refuses what could not be read back as it is.

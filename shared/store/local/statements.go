@@ -11,7 +11,7 @@ type statements struct {
 	insert, complete        *sql.Stmt // of records
 	record                  *sql.Stmt
 	open, renew, aside      *sql.Stmt // of sessions
-	addDocument, setDocument,
+	addDocument, setDocument, issuers,
 	putToken *sql.Stmt
 	addCatalog, setCatalog             *sql.Stmt
 	beginKey, findKey, endKey, freeKey *sql.Stmt // of idempotency
@@ -42,6 +42,7 @@ func prepareAll(ctx context.Context, c *sql.Conn) (*statements, error) {
 			ON CONFLICT DO NOTHING`,
 		&s.addDocument: `INSERT INTO registry (tenant, kind, name, rev, body) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING`,
 		&s.setDocument: `UPDATE registry SET rev = ?4, body = ?5 WHERE tenant = ?1 AND kind = ?2 AND name = ?3 AND rev = ?4 - 1`,
+		&s.issuers:     `SELECT body FROM registry WHERE kind = 'issuer' AND name = ? AND tenant <> ?`,
 		&s.addCatalog:  `INSERT INTO catalogs (tenant, server, version, body) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING`,
 		&s.setCatalog:  `UPDATE catalogs SET version = ?3, body = ?4 WHERE tenant = ?1 AND server = ?2 AND version = ?3 - 1`,
 		&s.beginKey: `INSERT INTO idempotency (key, ver, digest, call_id, state, until, expires, reply)
