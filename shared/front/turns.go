@@ -1,7 +1,6 @@
 package front
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -64,15 +63,18 @@ const maxLifetime = int64(turn.MaxLifetime / time.Millisecond)
 func readTurn(w http.ResponseWriter, r *http.Request) (asked turnRequest, _ *call.Refusal) {
 	body, refusal := readBody(w, r)
 	if refusal == nil {
-		refusal = wire.ReadObject(body)
+		refusal = relay.Strictly(body, &asked, "mode", "tools", "single_use", "lifetime_ms")
 	}
 	if refusal != nil {
-		return asked, refusal
+		return turnRequest{}, refusal
 	}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&asked); err != nil {
-		return asked, call.Refuse(call.BadParams, "the body is not {mode, tools, single_use, lifetime_ms}")
+	tools, _ := wire.Member(body, "tools")
+	var each []json.RawMessage
+	_ = json.Unmarshal(tools, &each) // nothing for none; what is no list failed above
+	for _, one := range each {
+		if refusal := relay.Strictly(one, new(turn.Offer), "server", "tool", "digest"); refusal != nil {
+			return turnRequest{}, refusal
+		}
 	}
 	switch {
 	case asked.Mode != turn.Ask && asked.Mode != turn.Build:
