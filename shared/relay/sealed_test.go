@@ -23,9 +23,9 @@ const serverState = `"step \u0031, token-one-12345678"`
 
 // asking is a relay whose server asks for input until it gets its state back.
 // The params of each tools/call are kept.
-func asking(t *testing.T, serverKeys string) (*kit.Relay, *[]map[string]json.RawMessage) {
+func asking(t *testing.T, serverKeys string, fileKeys ...string) (*kit.Relay, *[]map[string]json.RawMessage) {
 	t.Helper()
-	f := kit.New(t, serverKeys, "")
+	f := kit.New(t, serverKeys, strings.Join(fileKeys, ""))
 	sealer, err := seal.New(bytes.Repeat([]byte{1}, seal.KeySize))
 	if err != nil {
 		t.Fatal(err)
