@@ -261,3 +261,74 @@ func TestOf64CallsOneSpendsATurn(t *testing.T) {
 		t.Errorf("%d of 64 made the call", made.Load())
 	}
 }
+
+func TestATurnOfOneCallGoesOnWithThatCallAlone(t *testing.T) {
+	m, one := &memory{}, wanted()
+	one.Single = true
+	of := opened(t, m, one)
+	of.Ver = m.turns[of.Key()].Ver
+	round := func(id, after, repeats string) *call.Refusal {
+		a := save(of)
+		a.Call, a.After, a.Repeats = id, after, repeats
+		present, refusal := turn.Check(t.Context(), m, of.ID, a)
+		if refusal != nil || repeats != "" {
+			return refusal
+		}
+		return turn.Spend(t.Context(), m, present, a)
+	}
+	for _, tt := range []struct {
+		name, id, after, repeats string
+		want                     call.Reason
+	}{
+		{"the call", "c1", "", "", ""},
+		{"another", "c2", "", "", call.TurnUsed},
+		{"an answer to what nobody was asked", "c2", "c9", "", call.TurnUsed},
+		{"the answer", "c3", "c1", "", ""},
+		{"the answer once more", "c4", "c1", "", call.TurnUsed},
+		{"the next answer", "c5", "c3", "", ""},
+		{"a repeat of the first round", "c6", "", "c1", ""},
+		{"a repeat of the last", "c7", "c3", "c5", ""},
+		{"a repeat of another call", "c8", "", "c2", call.TurnUsed},
+	} {
+		wantReason(t, tt.name, round(tt.id, tt.after, tt.repeats), tt.want)
+	}
+}
+
+func TestWhatDidNotRunGivesItsUseBack(t *testing.T) {
+	spent := func(m *memory) (turn.Turn, turn.Asked) {
+		one := wanted()
+		one.Single = true
+		of := opened(t, m, one)
+		a := save(of)
+		a.Call = "c1"
+		wantReason(t, "spend", turn.Spend(t.Context(), m, of, a), "")
+		return of, a
+	}
+	back := func(m *memory, of turn.Turn, a turn.Asked) {
+		t.Helper()
+		if err := turn.GiveBack(t.Context(), m, of.ID, a); err != nil {
+			t.Error(err)
+		}
+	}
+	m := &memory{}
+	of, a := spent(m)
+	other := a
+	other.Call = "c2"
+	back(m, of, other)
+	_, refusal := turn.Check(t.Context(), m, of.ID, other)
+	wantReason(t, "what another spent", refusal, call.TurnUsed)
+	m.conflicts = 1
+	back(m, of, a)
+	present, refusal := turn.Check(t.Context(), m, of.ID, other)
+	wantReason(t, "given back", refusal, "")
+	wantReason(t, "spend again", turn.Spend(t.Context(), m, present, other), "")
+	back(m, of, a)
+	_, refusal = turn.Check(t.Context(), m, of.ID, a)
+	wantReason(t, "given back twice", refusal, call.TurnUsed)
+
+	next := opened(t, m, wanted())
+	back(m, of, other)
+	if got := m.turns[of.Key()]; got.ID != next.ID || got.Ver != next.Ver {
+		t.Error("the next turn was changed")
+	}
+}
