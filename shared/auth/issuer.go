@@ -166,12 +166,14 @@ func (i trusted) principal(t jws) (call.Principal, *call.Refusal) {
 	if !ok {
 		return call.Principal{}, deny("the claim of the token that names the caller is missing or unusable")
 	}
+	issuer := i.Issuer.Issuer
 	if i.Subjects != nil {
+		issuer = "" // it is the tenant that names its caller
 		if subject, ok = i.Subjects[subject]; !ok {
 			return call.Principal{}, deny("the subject of the token is not mapped to a caller")
 		}
 	}
-	return call.Principal{Tenant: i.Tenant, Subject: subject, Kind: i.Kind, Scopes: i.scopes(t)}, nil
+	return call.Principal{Tenant: i.Tenant, Subject: subject, Kind: i.Kind, Scopes: i.scopes(t), Issuer: issuer}, nil
 }
 
 // scopes are those that the token names, as far as the registration goes. A

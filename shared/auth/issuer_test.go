@@ -77,6 +77,11 @@ func TestSubjectsAreMappedOrRefused(t *testing.T) {
 			if got := court.judge(t, f.text(t)); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
+			// Whoever the tenant named itself is the same by any credential.
+			p, refusal := court.auth.Authenticate(t.Context(), bearer(f.text(t)))
+			if named := p.Issuer != ""; named != (refusal == nil && c.subjects == nil) {
+				t.Errorf("the caller is that of issuer %q", p.Issuer)
+			}
 		})
 	}
 }
@@ -189,7 +194,7 @@ func TestTheAudienceTellsTenantsApart(t *testing.T) {
 	c.issuers = append(c.issuers, second)
 	f := genuine(c.clock.at)
 	f.claims["aud"] = `"https://umbra.example.com"`
-	want := call.Principal{Tenant: "umbra", Subject: "alice", Kind: call.KindTrustedIssuer, Scopes: []call.Scope{call.ScopeCall}}
+	want := call.Principal{Tenant: "umbra", Subject: "alice", Kind: call.KindTrustedIssuer, Scopes: []call.Scope{call.ScopeCall}, Issuer: c.issuers[1].Issuer}
 	got, refusal := c.auth.Authenticate(t.Context(), bearer(f.text(t)))
 	if diff := cmp.Diff(want, got); diff != "" || refusal != nil {
 		t.Errorf("%v (-want +got):\n%s", refusal, diff)

@@ -59,6 +59,19 @@ type Principal struct {
 	Kind    Kind
 	Scopes  []Scope
 	KeyID   string // of the service token, empty for other credentials
+	// Issuer is who named Subject, of a JWT whose subject is mapped to nobody
+	// here; empty where the tenant itself did.
+	Issuer string
+}
+
+// Domain is what Subject is unique in within the tenant: its kind, and the
+// issuer that named it. No two domains have one spelling, since no kind and no
+// issuer holds a blank.
+func (p Principal) Domain() string {
+	if p.Issuer == "" {
+		return string(p.Kind)
+	}
+	return string(p.Kind) + " " + p.Issuer
 }
 
 // Known reports whether p names a caller.

@@ -9,11 +9,14 @@ func readAgents(nodes []node) map[string]registry.Agent {
 	}
 	var agents map[string]registry.Agent
 	for _, n := range nodes {
-		o := n.object("subject servers access")
+		o := n.object("subject issuer servers access")
 		a := registry.Agent{
 			Subject: o.get("subject").name(registry.AgentSubject),
 			Servers: o.get("servers").texts(registry.ServerName),
 			Access:  o.get("access").word(registry.AccessBuild, registry.AccessRead),
+		}
+		if issuer := o.get("issuer"); issuer.present() {
+			a.Issuer = issuer.name(plainWord(registry.MaxIssuerID))
 		}
 		if _, taken := agents[a.Subject]; taken && a.Subject != "" {
 			o.get("subject").fail("another agent has this subject")

@@ -66,6 +66,8 @@ func TestProblemsOfAgentsBudgetsAndLimits(t *testing.T) {
 		{"a subject with a blank", agents(object{"subject": " ci"}), []string{"agents[0].subject: it begins or ends with a blank, or holds a control character"}},
 		{"a subject of many bytes", agents(object{"subject": strings.Repeat("😀", 241)}), []string{"agents[0].subject: it is longer than 960 bytes"}},
 		{"one subject twice", agents(ci, with(ci, "access", "read")), []string{"agents[1].subject: another agent has this subject"}},
+		{"an issuer with a blank", agents(with(ci, "issuer", "a b")), []string{"agents[0].issuer: it holds a blank, or something else than printable ASCII"}},
+		{"no issuer", agents(with(ci, "issuer", "")), []string{"agents[0].issuer: it is missing or empty"}},
 		{"unknown access", agents(with(ci, "access", "write")), []string{"agents[0].access: it is not one of build, read"}},
 		{"no servers", agents(with(ci, "servers", []any{})), []string{"agents[0].servers: it is empty; leave it out instead"}},
 		{"a server twice", agents(with(ci, "servers", []any{"docs", "docs"})), []string{"agents[0].servers[1]: it is there twice"}},

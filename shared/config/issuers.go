@@ -46,6 +46,9 @@ func readIssuer(n node, options Options) registry.Issuer {
 		i.SubjectClaim = claim.name(plainWord(registry.MaxClaim))
 	}
 	i.Subjects = readSubjects(o.get("subjects"))
+	if i.Kind == call.KindServiceToken && i.Subjects == nil && !o.get("subjects").present() {
+		o.get("kind").fail("its callers would pass for the relay's own tokens: name them in subjects, or choose another kind")
+	}
 	i.Algorithms = o.get("algorithms").texts(algorithm)
 	if i.Algorithms == nil {
 		i.Algorithms = registry.DefaultAlgorithms()

@@ -97,6 +97,7 @@ func TestProblemsOfIssuers(t *testing.T) {
 		{"an empty issuer", issuers(object{}), []string{at + ".issuer: it is missing", at + ".audience: it is missing", at + ".kind: it is missing", at + ".jwks_uri: it is missing: jwks_uri or keys is needed"}},
 		{"one issuer twice", issuers(issuer(), issuer("audience", "other")), []string{"issuers[1].issuer: another entry has this issuer"}},
 		{"an unknown kind", issuers(issuer("kind", "robot")), []string{at + ".kind: it is not one of user, service_token, trusted_issuer, other"}},
+		{"anybody as a service token", issuers(issuer("kind", "service_token")), []string{at + ".kind: its callers would pass for the relay's own tokens: name them in subjects, or choose another kind"}},
 		{"an audience with a blank", issuers(issuer("audience", "a b")), []string{at + ".audience: it holds a blank, or something else than printable ASCII"}},
 		{"several audiences", issuers(issuer("audience", []any{"a"})), []string{at + ".audience: it must be a string"}},
 		{"no claim", issuers(issuer("subject_claim", "")), []string{at + ".subject_claim: it is missing or empty"}},

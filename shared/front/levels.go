@@ -22,12 +22,11 @@ type levels struct {
 
 // listener is who a level holds for, as a session with a server does.
 type listener struct {
-	tenant, subject, run string
-	kind                 call.Kind
+	tenant, domain, subject, run string
 }
 
 func listenerOf(c call.Call) listener {
-	return listener{c.Principal.Tenant, c.Principal.Subject, c.Run, c.Principal.Kind}
+	return listener{c.Principal.Tenant, c.Principal.Domain(), c.Principal.Subject, c.Run}
 }
 
 // of is the level that c's caller set last.

@@ -13,6 +13,7 @@ const schemaVersion = 1
 // Input is what policies are asked about: one call of one caller.
 type Input struct {
 	Subject string
+	Issuer  string // who named Subject; empty for the tenant itself
 	Kind    string
 	Scopes  []string
 
@@ -45,6 +46,7 @@ type document struct {
 
 type authDocument struct {
 	Subject string   `json:"subject"`
+	Issuer  string   `json:"issuer"`
 	Kind    string   `json:"kind"`
 	Scopes  []string `json:"scopes"`
 }
@@ -80,7 +82,7 @@ func (in Input) Document() (json.RawMessage, error) {
 		effect = call.EffectWrite
 	}
 	doc := document{
-		Auth:          authDocument{in.Subject, in.Kind, append([]string{}, in.Scopes...)},
+		Auth:          authDocument{in.Subject, in.Issuer, in.Kind, append([]string{}, in.Scopes...)},
 		Gateway:       gatewayDocument{in.Backend, in.Tool, in.URI, in.Prompt},
 		Request:       requestDocument{in.Method, object(in.Params)},
 		SchemaVersion: schemaVersion,

@@ -17,12 +17,12 @@ func TestTheInputDocument(t *testing.T) {
 		Tenant: "acme", Run: "run-1", Turn: "trn_1", Effect: call.EffectRead, Metadata: json.RawMessage(`{"owner":"team"}`), BudgetClass: "cheap",
 	}
 	for want, in := range map[string]policy.Input{
-		`{"auth":{"subject":"agent-7","kind":"service_token","scopes":["call","audit:read"]},` +
+		`{"auth":{"subject":"agent-7","issuer":"","kind":"service_token","scopes":["call","audit:read"]},` +
 			`"gateway":{"backend":"docs","upstream_tool":"search","upstream_uri":"","upstream_prompt":""},` +
 			`"request":{"method":"tools/call","params":{"name":"docs__search","arguments":{"q":"a<b","big":9007199254740993,"exact":1.10,"e":1E3}}},` +
 			`"schema_version":1,` +
 			`"relay":{"tenant":"acme","run":"run-1","turn":"trn_1","effect":"read","metadata":{"owner":"team"},"budget_class":"cheap"}}`: full,
-		`{"auth":{"subject":"","kind":"","scopes":[]},"gateway":{"backend":"","upstream_tool":"","upstream_uri":"","upstream_prompt":""},` +
+		`{"auth":{"subject":"","issuer":"","kind":"","scopes":[]},"gateway":{"backend":"","upstream_tool":"","upstream_uri":"","upstream_prompt":""},` +
 			`"request":{"method":"","params":{}},"schema_version":1,` +
 			`"relay":{"tenant":"","run":"","turn":"","effect":"write","metadata":{},"budget_class":""}}`: {},
 	} {

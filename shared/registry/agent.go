@@ -16,16 +16,18 @@ const MaxAgents = 1024
 // use every server, for reads and writes, as far as the rules allow.
 type Agent struct {
 	Subject string
+	Issuer  string   // who named Subject, see [call.Principal]; empty for the tenant itself
 	Servers []string // exact; nil for all
 	Access  string   // AccessBuild or AccessRead
 }
 
-// Agent is what narrows a caller, by its subject.
-func (t *Tenant) Agent(subject string) Agent {
-	if a, ok := t.Agents[subject]; ok {
+// Agent is what narrows a caller, by its subject and who named it. An entry is
+// of one of them: another issuer's caller of the same subject is somebody else.
+func (t *Tenant) Agent(subject, issuer string) Agent {
+	if a, ok := t.Agents[subject]; ok && a.Issuer == issuer {
 		return a
 	}
-	return Agent{Subject: subject, Access: AccessBuild}
+	return Agent{Subject: subject, Issuer: issuer, Access: AccessBuild}
 }
 
 // AgentSubject says what is wrong with the subject of an agent, which names its

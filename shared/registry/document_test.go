@@ -48,15 +48,23 @@ func TestTheServerDecidesAboutTurnsBeforeTheTenant(t *testing.T) {
 
 func TestACallerWithoutAnEntryIsNotNarrowed(t *testing.T) {
 	tenant := &registry.Tenant{Agents: map[string]registry.Agent{"ci": {Subject: "ci", Servers: []string{"docs"}, Access: registry.AccessRead}}}
-	if got := tenant.Agent("ci"); got.Access != "read" || len(got.Servers) != 1 {
+	if got := tenant.Agent("ci", ""); got.Access != "read" || len(got.Servers) != 1 {
 		t.Errorf("got %+v, want the entry", got)
 	}
+	const login = "https://login.example.com"
+	if got := tenant.Agent("ci", login); got.Access != "build" || got.Servers != nil {
+		t.Errorf("an issuer's caller of the same subject: got %+v", got)
+	}
+	tenant.Agents["jo"] = registry.Agent{Subject: "jo", Issuer: login, Access: registry.AccessRead}
+	if named, other := tenant.Agent("jo", login), tenant.Agent("jo", ""); named.Access != "read" || other.Access != "build" {
+		t.Errorf("an entry of an issuer: got %+v and %+v", named, other)
+	}
 	for _, subject := range []string{"", "CI", "dev"} {
-		if got := tenant.Agent(subject); got.Access != "build" || got.Servers != nil || got.Subject != subject {
+		if got := tenant.Agent(subject, ""); got.Access != "build" || got.Servers != nil || got.Subject != subject {
 			t.Errorf("%q: got %+v, want every server and access build", subject, got)
 		}
 	}
-	if got := (&registry.Tenant{}).Agent("ci"); got.Access != "build" {
+	if got := (&registry.Tenant{}).Agent("ci", ""); got.Access != "build" {
 		t.Errorf("without entries: got %+v", got)
 	}
 }

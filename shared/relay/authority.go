@@ -66,7 +66,7 @@ func (r *Relay) turn(ctx context.Context, p plan) (turn.Turn, turn.Asked, *call.
 		return turn.Turn{}, turn.Asked{}, nil
 	}
 	asked := turn.Asked{
-		Key:    turn.KeyOf(p.tenant.ID, string(p.call.Principal.Kind), p.call.Principal.Subject, p.call.Run),
+		Key:    turn.KeyOf(p.tenant.ID, p.call.Principal.Domain(), p.call.Principal.Subject, p.call.Run),
 		Server: p.server.Name, Tool: p.call.Tool, Effect: p.decision.Effect, Now: r.Now(),
 		Call: p.call.ID, After: p.after, Repeats: p.repeats,
 	}
@@ -117,7 +117,7 @@ func document(p plan) policy.Input {
 		scopes[i] = string(scope)
 	}
 	return policy.Input{
-		Subject: p.call.Principal.Subject, Kind: string(p.call.Principal.Kind), Scopes: scopes,
+		Subject: p.call.Principal.Subject, Issuer: p.call.Principal.Issuer, Kind: string(p.call.Principal.Kind), Scopes: scopes,
 		Backend: p.server.Name, Tool: p.tool, URI: p.call.Resource, Prompt: p.call.Prompt,
 		Method: string(p.call.Operation), Params: params(p),
 		Tenant: p.tenant.ID, Run: p.call.Run, Turn: p.call.Turn,
@@ -185,6 +185,6 @@ func (t *trail) giveBack(ctx context.Context, refusal *call.Refusal) {
 
 // narrowing is what the registration says of the call's agent.
 func narrowing(tenant *registry.Tenant, c call.Call) policy.Caller {
-	agent := tenant.Agent(c.Principal.Subject)
+	agent := tenant.Agent(c.Principal.Subject, c.Principal.Issuer)
 	return policy.Caller{Servers: agent.Servers, Access: policy.Access(agent.Access)}
 }

@@ -143,6 +143,10 @@ func TestATurnAllowsWhatItOffersInItsModeAndNothingElse(t *testing.T) {
 	foreign := under("look", asking.ID, "")
 	foreign.Principal.Subject = "somebody"
 	unsent(t, f, foreign, call.TurnForeign)
+	named := under("look", asking.ID, "") // the same subject, named by somebody else
+	named.Principal.Issuer = "https://login.example.com"
+	unsent(t, f, named, call.TurnForeign)
+	kit.WantReason(t, f.EndTurn(t.Context(), named, asking.ID), call.TurnForeign)
 	unsent(t, f, under("look", "trn_x", ""), call.TurnUnknown)
 
 	building := opened(t, f, relay.Authority{Mode: turn.Build, Tools: []turn.Offer{{Server: "up", Tool: "change"}}}, "")

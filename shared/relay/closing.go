@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"mcprelay/shared/audit"
@@ -32,7 +33,7 @@ type Closed struct {
 // run has none.
 func (r *Relay) CloseRun(ctx context.Context, c call.Call) (Closed, error) {
 	caller := c.Principal
-	entries, err := r.Open.SessionsOfRun(ctx, session.RunKey(caller.Tenant, string(caller.Kind), caller.Subject, c.Run))
+	entries, err := r.Open.SessionsOfRun(ctx, session.RunKey(caller.Tenant, caller.Domain(), caller.Subject, c.Run))
 	if err != nil {
 		return Closed{}, err
 	}
@@ -114,9 +115,10 @@ func later(refusal *call.Refusal) bool {
 // closing is the call that ends a session, in the name of whose it is.
 func (r *Relay) closing(entry session.Entry) call.Call {
 	now, owner := r.Now(), entry.State.Owner
+	kind, issuer, _ := strings.Cut(owner.Kind, " ") // see call.Principal.Domain
 	return call.Call{
 		ID: r.NewID(now), At: now, Face: call.FaceInternal, Operation: call.OperationClose, Server: owner.Server, Run: owner.Run,
-		Principal: call.Principal{Tenant: owner.Tenant, Subject: owner.Subject, Kind: call.Kind(owner.Kind)},
+		Principal: call.Principal{Tenant: owner.Tenant, Subject: owner.Subject, Kind: call.Kind(kind), Issuer: issuer},
 	}
 }
 

@@ -43,15 +43,15 @@ type planKey struct {
 // planKeyOf is the same for callers whom the registration does not tell apart.
 func planKeyOf(tenant *registry.Tenant, c call.Call) planKey {
 	key := planKey{operation: c.Operation, server: c.Server, tool: c.Tool}
-	if _, narrowed := tenant.Agents[c.Principal.Subject]; narrowed {
+	if agent, narrowed := tenant.Agents[c.Principal.Subject]; narrowed && agent.Issuer == c.Principal.Issuer {
 		key.agent = c.Principal.Subject
 	}
 	return key
 }
 
 type sessionOf struct {
-	server             *registry.Server
-	kind, subject, run string
+	server               *registry.Server
+	domain, subject, run string
 }
 
 // bound is a credential, and the versions of the secrets that it was made of.
@@ -94,7 +94,7 @@ func (m *memory) allow(p plan) {
 
 // session is the key of the caller's session at the server.
 func (m *memory) session(p plan) session.Key {
-	of := sessionOf{p.server, string(p.call.Principal.Kind), p.call.Principal.Subject, p.call.Run}
+	of := sessionOf{p.server, p.call.Principal.Domain(), p.call.Principal.Subject, p.call.Run}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	keys := m.of(p.tenant).keys

@@ -46,7 +46,7 @@ func keyOf(c call.Call) idempotency.Key {
 	case c.InputResponses != nil: // to a question without a state
 		text += "\n" + digest([]wire.Set{{Name: "inputResponses", Value: c.InputResponses}})
 	}
-	return idempotency.KeyOf(c.Principal.Tenant, string(c.Principal.Kind), c.Principal.Subject, text)
+	return idempotency.KeyOf(c.Principal.Tenant, c.Principal.Domain(), c.Principal.Subject, text)
 }
 
 // claim is the record of a call that is about to run. What the agent answers to

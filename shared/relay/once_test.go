@@ -136,6 +136,7 @@ func TestAKeyIsOfOneCallerAndOneRequest(t *testing.T) {
 		"no arguments":     {func(c *call.Call) { c.Arguments = nil }, call.KeyReused},
 		"another subject":  {func(c *call.Call) { c.Principal.Subject = "other" }, ""},
 		"another kind":     {func(c *call.Call) { c.Principal.Kind = call.KindServiceToken }, ""},
+		"another issuer":   {func(c *call.Call) { c.Principal.Issuer = "https://login.example.com" }, ""},
 		"another key":      {func(c *call.Call) { c.IdempotencyKey = "key-2" }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -88,7 +88,7 @@ const memberState = "requestState"
 // binding is what a state belongs to.
 func binding(c call.Call) seal.Binding {
 	return seal.Binding{
-		Tenant: c.Principal.Tenant, Kind: string(c.Principal.Kind), Subject: c.Principal.Subject,
+		Tenant: c.Principal.Tenant, Kind: c.Principal.Domain(), Subject: c.Principal.Subject,
 		Server: c.Server, Method: string(c.Operation), Digest: digest(asked(c)),
 	}
 }

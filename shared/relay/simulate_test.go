@@ -196,7 +196,7 @@ func TestASimulationSendsCountsAndRecordsNothing(t *testing.T) {
 func TestASimulationShowsTheWholeInputDocument(t *testing.T) {
 	f := kit.New(t, `,"bindings":{"change":"edit"},"budget_classes":{"change":"data"},"policy_metadata":{"change":{"owner":"docs"}}`, "")
 	s := simulate(t, f, `{"subject":"ci","kind":"trusted_issuer","scopes":["call","admin:write"],"server":"up","tool":"edit","run":"r1","arguments":{"n":1.000000000000000000001}}`)
-	const want = `{"auth":{"subject":"ci","kind":"trusted_issuer","scopes":["call","admin:write"]},"gateway":{"backend":"up","upstream_tool":"change","upstream_uri":"","upstream_prompt":""},` +
+	const want = `{"auth":{"subject":"ci","issuer":"","kind":"trusted_issuer","scopes":["call","admin:write"]},"gateway":{"backend":"up","upstream_tool":"change","upstream_uri":"","upstream_prompt":""},` +
 		`"request":{"method":"tools/call","params":{"name":"edit","arguments":{"n":1.000000000000000000001}}},"schema_version":1,` +
 		`"relay":{"tenant":"acme","run":"r1","turn":"","effect":"write","metadata":{"owner":"docs"},"budget_class":"data"}}`
 	if string(s.Input) != want {

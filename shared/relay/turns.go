@@ -44,7 +44,7 @@ func (r *Relay) openTurn(ctx context.Context, c call.Call, a Authority) (turn.Tu
 		return turn.Turn{}, refusal
 	}
 	return turn.Open(ctx, r.Turns, turn.Turn{
-		Tenant: c.Principal.Tenant, Kind: string(c.Principal.Kind), Subject: c.Principal.Subject, Run: c.Run,
+		Tenant: c.Principal.Tenant, Kind: c.Principal.Domain(), Subject: c.Principal.Subject, Run: c.Run,
 		Mode: a.Mode, Offers: offers, Single: a.Single, Expires: now.Add(orElse(a.Lifetime, turn.DefaultLifetime)),
 	}, now)
 }
@@ -86,7 +86,7 @@ func (r *Relay) turnOffers(ctx context.Context, c call.Call, asked []turn.Offer)
 // EndTurn ends a turn of c's caller by its id. It leaves a record either way.
 func (r *Relay) EndTurn(ctx context.Context, c call.Call, id string) *call.Refusal {
 	c.Operation, c.Turn = call.OperationTurn, id
-	by := turn.Caller{Tenant: c.Principal.Tenant, Kind: string(c.Principal.Kind), Subject: c.Principal.Subject}
+	by := turn.Caller{Tenant: c.Principal.Tenant, Kind: c.Principal.Domain(), Subject: c.Principal.Subject}
 	if refusal := turn.End(ctx, r.Turns, id, by); refusal != nil {
 		return r.Refuse(ctx, c, refusal)
 	}

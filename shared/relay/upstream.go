@@ -255,7 +255,7 @@ func (r *Relay) listed(p plan, raw []json.RawMessage, facts exchange.Facts) (Ans
 func owner(p plan) session.Owner {
 	return session.Owner{
 		Tenant: p.tenant.ID, Server: p.server.Name,
-		Subject: p.call.Principal.Subject, Kind: string(p.call.Principal.Kind), Run: p.call.Run,
+		Subject: p.call.Principal.Subject, Kind: p.call.Principal.Domain(), Run: p.call.Run,
 	}
 }
 
@@ -269,7 +269,7 @@ func sessionKey(p plan) session.Key {
 		Server:    p.server.Name,
 		Endpoint:  p.server.Endpoint.String(),
 		Grant:     grant,
-		Principal: string(p.call.Principal.Kind) + "\n" + p.call.Principal.Subject,
+		Principal: p.call.Principal.Domain() + "\n" + p.call.Principal.Subject,
 		Run:       p.call.Run,
 	})
 }

@@ -12,7 +12,7 @@ type Owner struct {
 	Tenant  string `json:"tenant,omitempty"`
 	Server  string `json:"server,omitempty"`
 	Subject string `json:"subject,omitempty"`
-	Kind    string `json:"kind,omitempty"` // of the caller
+	Kind    string `json:"kind,omitempty"` // of the caller, with its issuer: [call.Principal.Domain]
 	Run     string `json:"run,omitempty"`  // empty: the caller named none
 }
 
