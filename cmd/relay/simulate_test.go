@@ -62,7 +62,7 @@ func TestSimulateSaysWhatEveryFlagComesTo(t *testing.T) {
 		{[]string{"--resource", "file:///a"}, call.Deny, call.NoRule, ""},
 		{[]string{"--tool", "look", "--policy", people}, call.Deny, call.DeniedByPolicy, `service_token ["call"] `},
 		{[]string{"--tool", "look", "--policy", people, "--kind", "other", "--scopes", "call,admin:read", "--run", "r1"}, call.Deny, call.DeniedByPolicy, `other ["call", "admin:read"] r1`},
-		{[]string{"--tool", "look", "--policy", people, "--scopes", ""}, call.Deny, call.DeniedByPolicy, `service_token [] `},
+		{[]string{"--tool", "look", "--policy", people, "--scopes", ""}, call.Deny, call.InsufficientScope, ""},
 		{[]string{"--tool", "look", "--policy", people, "--kind", "user"}, call.Allow, "", ""},
 	} {
 		s := d.ask(t, test.args...)

@@ -60,7 +60,11 @@ func (r *Relay) allowed(ctx context.Context, p *plan, t *trail) (turn.Turn, turn
 // where it needs none and names none.
 func (r *Relay) turn(ctx context.Context, p plan) (turn.Turn, turn.Asked, *call.Refusal) {
 	if p.call.Turn == "" {
-		if !p.supposed && p.tenant.RequiresTurn(p.server, p.decision.Effect) {
+		required := p.tenant.RequiresTurn(p.server, p.decision.Effect)
+		switch {
+		case required && p.supposed && p.call.Tool == "": // no turn offers what is no tool
+			return turn.Turn{}, turn.Asked{}, call.Refuse(call.TurnNotOffered, "%.64q of %.64q", "", p.server.Name)
+		case required && !p.supposed:
 			return turn.Turn{}, turn.Asked{}, call.Refuse(call.TurnRequired, "server %s wants a turn for calls of effect %s", p.server.Name, orElse(p.decision.Effect, call.EffectWrite))
 		}
 		return turn.Turn{}, turn.Asked{}, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
+	"time"
 
 	"mcprelay/shared/audit"
 	"mcprelay/shared/call"
@@ -69,9 +70,18 @@ type Simulation struct {
 
 // Simulate takes q through the stations that decide about a call: the same as a
 // call's, up to what is counted. Nothing is sent, counted, spent or recorded but
-// a line on the log. The refusal is bad_params for a question that makes no
+// a line on the log, unless the question itself is refused, which leaves a record
+// of who asked. The refusal is bad_params for a question that makes no
 // sense, and policy_unavailable where the registration cannot be read.
 func (r *Relay) Simulate(ctx context.Context, q Question) (Simulation, *call.Refusal) {
+	s, refusal := r.simulate(ctx, q)
+	if refusal != nil {
+		return Simulation{}, r.Refuse(ctx, q.asking(r.Now()), refusal)
+	}
+	return s, nil
+}
+
+func (r *Relay) simulate(ctx context.Context, q Question) (Simulation, *call.Refusal) {
 	if refusal := q.check(); refusal != nil {
 		return Simulation{}, refusal
 	}
@@ -92,6 +102,10 @@ func (r *Relay) Simulate(ctx context.Context, q Question) (Simulation, *call.Ref
 		return Simulation{}, unusable
 	}
 	p.tenant = tenant
+	if !c.Principal.May(call.ScopeCall) { // a call is refused before the rules are asked
+		t.record, refusal = audit.Begin(c), call.Refuse(call.InsufficientScope, "scope %s is missing", call.ScopeCall)
+		t.record.Decision = call.Deny
+	}
 	if refusal == nil {
 		_, _, refusal = r.allowed(ctx, &p, &t)
 	}
@@ -105,6 +119,11 @@ func (r *Relay) Simulate(ctx context.Context, q Question) (Simulation, *call.Ref
 		slog.String("agent", q.Subject), slog.String("server", q.Server), slog.String("about", t.record.About),
 		slog.String("decision", string(s.Decision)), slog.String("policy", string(s.Policy)), slog.String("reason", string(s.Reason)))
 	return s, nil
+}
+
+// asking is the asking of q.
+func (q Question) asking(now time.Time) call.Call {
+	return call.Call{ID: q.CallID, At: now, Face: call.FacePlain, Operation: call.OperationSimulate, Principal: q.By}
 }
 
 // call is the call that q is about, without a turn.

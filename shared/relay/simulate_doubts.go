@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"mcprelay/shared/call"
 )
 
 // doubts are what an operator may have meant otherwise: names that nothing has,
@@ -14,9 +12,6 @@ import (
 // as far as it was read before; it is not asked.
 func (r *Relay) doubts(ctx context.Context, p plan, q Question) []string {
 	var all []string
-	if q.Scopes != nil && !slices.Contains(q.Scopes, call.ScopeCall) {
-		all = append(all, "without the scope call the caller is refused before anything else is asked")
-	}
 	if agents := slices.Collect(maps.Keys(p.tenant.Agents)); len(agents) > 0 {
 		all = unless(all, q.Subject, agents, "no agent is registered as %.64q, so the rules alone hold it")
 	}

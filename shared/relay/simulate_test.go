@@ -81,6 +81,8 @@ func TestASimulationAndTheCallDecideTheSame(t *testing.T) {
 		{name: "a turn is required", file: `,"require_turn":"all"`, what: "tool", asked: "look"},
 		{name: "a turn is required and a policy denies", file: `,"require_turn":"all"` + fmt.Sprintf(selecting, ""), what: "tool", asked: "change", arguments: `{"sql":"DROP"}`, want: call.DeniedByPolicy},
 		{name: "a turn is required of writes", server: `,"require_turn":"writes"`, what: "tool", asked: "look"},
+		{name: "a turn is required of a resource", server: `,"require_turn":"all"`, what: "resource", asked: "file:///a", want: call.TurnNotOffered},
+		{name: "a turn is required of a prompt", server: `,"require_turn":"all"`, what: "prompt", asked: "greet", want: call.TurnNotOffered},
 		{name: "a tool that is held back", what: "tool", asked: "late", want: call.ToolHeld},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -90,6 +92,10 @@ func TestASimulationAndTheCallDecideTheSame(t *testing.T) {
 			somebody.Principal.Subject = "somebody"
 			if _, refusal := f.Acquire(t.Context(), somebody); refusal != nil {
 				t.Fatal(refusal)
+			}
+			if test.want == call.TurnNotOffered {
+				rule(t, f, "mcp.up.resource.*", policy.Allow)
+				rule(t, f, "mcp.up.prompt.*", policy.Allow)
 			}
 			if test.want == call.CredentialNoRule {
 				f.Beside(t, kit.New(t, "", ""), "other") // the secret is of two servers from here on
@@ -354,7 +360,6 @@ func TestNamesThatNothingHasAreWarnedOfWithTheNearest(t *testing.T) {
 	warned(about("tool", "change", ""), `server up has no tool "change"; the nearest is "edit"`)
 	warned(`{"subject":"ci","server":"warehose","tool":"look"}`, `no server is named "warehose"; the nearest is "warehouse"`)
 	warned(`{"subject":"dosc-agent","scopes":[],"server":"up","tool":"look"}`,
-		"without the scope call the caller is refused before anything else is asked",
 		`no agent is registered as "dosc-agent", so the rules alone hold it; the nearest is "docs-agent"`)
 
 	f = kit.New(t, `,"allowed_tools":["look","change"]`, "")
