@@ -26,6 +26,8 @@ type Outcome struct {
 	// others. Any message denies, also an empty one.
 	Deny    []string
 	Audited []string
+	// DenyBy and AuditedBy name the policy of each message.
+	DenyBy, AuditedBy []string
 	// Err is why enforcing policies could not be evaluated, AuditErr why
 	// others could not. Neither holds values of the input.
 	Err      error
@@ -36,15 +38,23 @@ type Outcome struct {
 // no setting lets the call pass for it.
 var errInput = errors.New("the input document cannot be read")
 
+// errSlow and errEnded say that a policy was not asked to its end. What it would
+// have said is unknown, and how long it takes is partly the agent's doing: no
+// setting lets the call pass for it either.
+var (
+	errSlow  = fmt.Errorf("it took longer than %v", MaxEvaluation)
+	errEnded = errors.New("the call ended first")
+)
+
 // Refusal is what o means for the call: denied_by_policy, policy_failed unless
 // the tenant is open to calls that its policies fail for, or nil. A call that
-// enforcing policies cannot be asked about is refused either way. What audited
+// enforcing policies cannot be asked about, or to their end, is refused either way. What audited
 // policies say does not matter.
 func (o Outcome) Refusal(open bool) *call.Refusal {
 	switch {
 	case len(o.Deny) > 0:
 		return call.Refuse(call.DeniedByPolicy, "%s", cut(strings.Join(o.Deny, "; ")))
-	case o.Err != nil && (!open || errors.Is(o.Err, errInput)):
+	case o.Err != nil && (!open || errors.Is(o.Err, errInput) || errors.Is(o.Err, errSlow) || errors.Is(o.Err, errEnded)):
 		return call.Refuse(call.PolicyFailed, "%s", cut(o.Err.Error()))
 	}
 	return nil
@@ -71,7 +81,7 @@ func (e *Engine) Evaluate(ctx context.Context, in Input) Outcome {
 		to.take(ctx, p, doc)
 	}
 	return Outcome{
-		Verdict: verdict(enforced, audited), Deny: enforced.messages, Audited: audited.messages,
+		Verdict: verdict(enforced, audited), Deny: enforced.messages, Audited: audited.messages, DenyBy: enforced.by, AuditedBy: audited.by,
 		Err: errors.Join(enforced.errs...), AuditErr: errors.Join(audited.errs...),
 	}
 }
@@ -112,6 +122,7 @@ func hasLongNumber(doc []byte) bool {
 // answers are those of the policies of one mode.
 type answers struct {
 	messages []string
+	by       []string // the policy of each
 	errs     []error
 }
 
@@ -149,7 +160,7 @@ func (a *answers) take(ctx context.Context, p prepared, doc ast.Value) {
 			return
 		}
 		if len(a.messages) < MaxMessages {
-			a.messages = append(a.messages, cut(string(message)))
+			a.messages, a.by = append(a.messages, cut(string(message))), append(a.by, p.name)
 		}
 	}
 }
@@ -168,7 +179,7 @@ func (p prepared) eval(ctx context.Context, doc ast.Value) (set ast.Set, err err
 	results, err := p.query.Eval(ctx, rego.EvalParsedInput(doc), rego.EvalExternalCancel(stop), rego.EvalMetrics(metrics.NoOp()))
 	switch {
 	case ctx.Err() != nil:
-		return nil, errors.New("the call ended first")
+		return nil, errEnded
 	case err != nil:
 		return nil, explain(err)
 	}
@@ -187,7 +198,7 @@ func explain(err error) error {
 	var e *topdown.Error
 	switch {
 	case topdown.IsCancel(err):
-		return fmt.Errorf("it took longer than %v", MaxEvaluation)
+		return errSlow
 	case errors.As(err, &e) && e.Location != nil:
 		return fmt.Errorf("line %d, column %d: %s", e.Location.Row, e.Location.Col, e.Code)
 	}

@@ -98,6 +98,9 @@ func (r *Relay) policies(ctx context.Context, p plan, t *trail) *call.Refusal {
 	}
 	outcome := p.tenant.Engine.Evaluate(ctx, document(p))
 	t.outcome = outcome
+	if !p.supposed { // who simulates a call has made up its arguments
+		outcome = sayable(outcome, p, *t)
+	}
 	t.record.Note(outcome.Verdict, outcome.Deny, outcome.Audited)
 	if outcome.Err != nil || outcome.AuditErr != nil {
 		r.complain(ctx, p.call.ID, call.PolicyFailed, firstOf(outcome.Err, outcome.AuditErr), plainly)

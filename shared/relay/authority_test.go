@@ -93,7 +93,11 @@ func TestPoliciesDenyWhatTheArgumentsSay(t *testing.T) {
 			if r.Policy != test.policy || (r.Decision == call.Allow) != (test.want == "") {
 				t.Errorf("policy %s, decision %s", r.Policy, r.Decision)
 			}
-			if said := strings.Contains(strings.Join(r.Reasons, "\n"), "only SELECT"); said != (test.policy == call.PolicyDeny) {
+			message := "only SELECT"
+			if test.want != "" { // the server's credential was not read, so that nothing could be masked
+				message = named("reads", message)
+			}
+			if said := strings.Contains(strings.Join(r.Reasons, "\n"), message); said != (test.policy == call.PolicyDeny) {
 				t.Errorf("reasons %q", r.Reasons)
 			}
 		})

@@ -132,6 +132,7 @@ func (r *Relay) final(ctx context.Context, t trail, p plan, a Answer, refusal *c
 	// Masked as they came, then made what a record holds.
 	record.Location = strings.ToLower(t.masker.Text(record.Location))
 	record.Challenge = begin(t.masker.Text(record.Challenge))
+	restate(&record, p, t)
 	record.List = p.call.List
 	noteList(&record, a)
 	if refusal != nil {
