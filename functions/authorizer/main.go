@@ -28,7 +28,7 @@ func main() {
 	}
 	registry := app.NewStoredRegistry(store, config.Options{}, time.Now)
 	authenticate, err := app.Authenticator(app.Options{
-		Store: store, Issuers: app.StoredIssuers(store, registry), SealKeys: keys,
+		Store: store, Issuers: app.StoredIssuers(store, registry), SealKeys: keys, PublicURL: os.Getenv("RELAY_PUBLIC_URL"),
 		OwnHosts: app.Hosts(os.Getenv("RELAY_OWN_HOSTS")),
 	})
 	if err != nil {

@@ -194,8 +194,13 @@ func newAuthenticator(o Options, guard *egress.Guard) (*auth.Authenticator, erro
 	if err != nil {
 		return nil, err
 	}
+	base, _, err := publicURL(o.PublicURL)
+	if err != nil {
+		return nil, err
+	}
 	return auth.New(auth.Options{
-		Tokens: o.Store, Callers: o.Callers, Peppers: peppers, Now: o.Now,
+		PublicURL: base,
+		Tokens:    o.Store, Callers: o.Callers, Peppers: peppers, Now: o.Now,
 		Issuers: o.Issuers, Fetch: fetch(guard, auth.MaxKeys),
 	}), nil
 }

@@ -55,6 +55,10 @@ type Options struct {
 	// token that nobody has verified, at most once in [CacheTTL] for each. Nil: no
 	// issuer is trusted.
 	Issuers func(ctx context.Context, issuer string) ([]Issuer, error)
+	// PublicURL is the relay's own, without a slash at its end. Where it is the
+	// audience of an issuer, that issuer's tokens may be for one MCP endpoint below
+	// it too: then the principal's Path says for which. Empty: none is.
+	PublicURL string
 	// Fetch reads the key set of an issuer, at most [MaxKeys] bytes. Nil: only
 	// key sets that are registered themselves are used.
 	Fetch func(ctx context.Context, from endpoint.URL) ([]byte, error)
@@ -89,7 +93,7 @@ func New(o Options) *Authenticator {
 			if err != nil {
 				return nil, err
 			}
-			return trust(registered)
+			return trust(registered, o.PublicURL)
 		}
 	}
 	return a

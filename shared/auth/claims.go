@@ -105,12 +105,18 @@ func (t jws) audience() (string, bool) {
 
 // covers reports whether a token for an audience is for this relay: the
 // registered one, or, where that is the relay's own URL, an MCP endpoint below
-// it, which is what an issuer that follows RFC 8707 puts there.
-func (i Issuer) covers(audience string) bool {
+// it, which is what an issuer that follows RFC 8707 puts there. The token is
+// then for that path alone.
+func (i trusted) covers(audience string) (path string, ok bool) {
 	below, ok := strings.CutPrefix(audience, i.Audience)
 	if !ok || below == "" {
-		return ok
+		return "", ok
 	}
+	return below, i.own && endpointPath(below)
+}
+
+// endpointPath reports whether a path is that of an MCP endpoint.
+func endpointPath(below string) bool {
 	server, ok := strings.CutPrefix(below, "/v1/servers/")
 	name, ok2 := strings.CutSuffix(server, "/mcp")
 	return below == "/v1/mcp" || ok && ok2 && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""

@@ -202,7 +202,7 @@ func newCourt(t testing.TB, change ...func(*auth.Issuer)) *court {
 	}
 	c := &court{clock: &clock{time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)}, issuers: []auth.Issuer{one}, set: jwks("rsa", "p256")}
 	c.auth = auth.New(auth.Options{
-		Now: c.clock.now,
+		Now: c.clock.now, PublicURL: audience,
 		Issuers: func(_ context.Context, name string) ([]auth.Issuer, error) {
 			c.asked++
 			var found []auth.Issuer

@@ -20,7 +20,7 @@ type Issuer struct {
 	Issuer       string       // compared with iss byte by byte
 	JWKSURI      endpoint.URL // where its keys are; zero where Keys is given
 	Keys         json.RawMessage
-	Audience     string            // compared with aud byte by byte; the relay's own URL stands for the MCP endpoints below it too
+	Audience     string            // compared with aud byte by byte; if it is [Options.PublicURL] it stands for the MCP endpoints below it too
 	Kind         call.Kind         // of its callers
 	SubjectClaim string            // the claim that names the caller; empty: sub
 	Subjects     map[string]string // nil: callers are named as the claim does; else the unmapped are refused
@@ -46,17 +46,20 @@ const maxIssuer = 512
 type trusted struct {
 	Issuer
 	pinned keySet
+	own    bool   // its audience is the relay's own URL
+	path   string // the only one that the token is for, which it was found by
 }
 
 // trust prepares what is registered about an issuer. An entry that this relay
 // cannot judge by is an error: it must not be passed over in silence.
-func trust(registered []Issuer) ([]trusted, error) {
+func trust(registered []Issuer, publicURL string) ([]trusted, error) {
 	if len(registered) == 0 {
 		return nil, token.ErrUnknown
 	}
 	list := make([]trusted, len(registered))
 	for i, one := range registered {
 		list[i].Issuer = one.filled()
+		list[i].own = publicURL != "" && one.Audience == publicURL
 		if one.Issuer == "" || one.Audience == "" || one.Tenant == "" || one.JWKSURI.IsZero() == (one.Keys == nil) {
 			return nil, errors.New("the registration of an issuer is not whole")
 		}
@@ -140,7 +143,8 @@ func (a *Authenticator) issuer(ctx context.Context, t jws) (trusted, *call.Refus
 	}
 	var found []trusted
 	for _, one := range list {
-		if one.Issuer.Issuer == name && one.covers(audience) {
+		if path, ok := one.covers(audience); ok && one.Issuer.Issuer == name {
+			one.path = path
 			found = append(found, one)
 		}
 	}
@@ -173,7 +177,7 @@ func (i trusted) principal(t jws) (call.Principal, *call.Refusal) {
 			return call.Principal{}, deny("the subject of the token is not mapped to a caller")
 		}
 	}
-	return call.Principal{Tenant: i.Tenant, Subject: subject, Kind: i.Kind, Scopes: i.scopes(t), Issuer: issuer}, nil
+	return call.Principal{Tenant: i.Tenant, Subject: subject, Kind: i.Kind, Scopes: i.scopes(t), Issuer: issuer, Path: i.path}, nil
 }
 
 // scopes are those that the token names, as far as the registration goes. A

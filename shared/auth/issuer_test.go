@@ -187,6 +187,27 @@ func TestRegistrationsThatAreNotWhole(t *testing.T) {
 	}
 }
 
+// A token for one endpoint is for that alone, and only where the audience is
+// the relay's own URL.
+func TestATokenOfOneEndpointIsForItsPath(t *testing.T) {
+	c := newCourt(t)
+	f := genuine(c.clock.at)
+	for below, want := range map[string]string{"": "", "/v1/mcp": "/v1/mcp", "/v1/servers/docs/mcp": "/v1/servers/docs/mcp"} {
+		f.claims["aud"] = `"` + audience + below + `"`
+		p, refusal := c.auth.Authenticate(t.Context(), bearer(f.text(t)))
+		if refusal != nil || p.Path != want || !p.For(want) || p.For("/v1/servers/wiki/mcp") != (want == "") {
+			t.Errorf("%q: got path %q (%v), want %q", below, p.Path, refusal, want)
+		}
+	}
+	other := newCourt(t, func(i *auth.Issuer) { i.Audience = "https://api.example.com" })
+	for below, want := range map[string]string{"": "alice", "/v1/mcp": "!unauthenticated", "/v1/servers/docs/mcp": "!unauthenticated"} {
+		f.claims["aud"] = `"https://api.example.com` + below + `"`
+		if got := other.judge(t, f.text(t)); got != want {
+			t.Errorf("another audience, %q: got %s, want %s", below, got, want)
+		}
+	}
+}
+
 func TestTheAudienceTellsTenantsApart(t *testing.T) {
 	c := newCourt(t)
 	second := c.issuers[0]

@@ -62,7 +62,12 @@ type Principal struct {
 	// Issuer is who named Subject, of a JWT whose subject is mapped to nobody
 	// here; empty where the tenant itself did.
 	Issuer string
+	// Path is the only path that the credential is for; empty for every one.
+	Path string
 }
+
+// For reports whether the credential of p is for requests of path.
+func (p Principal) For(path string) bool { return p.Path == "" || p.Path == path }
 
 // Domain is what Subject is unique in within the tenant: its kind, and the
 // issuer that named it. No two domains have one spelling, since no kind and no

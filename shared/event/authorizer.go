@@ -34,7 +34,9 @@ func Authorizer(authenticate func(context.Context, http.Header) (call.Principal,
 		if refusal == nil {
 			var p call.Principal
 			if p, refusal = authenticate(ctx, header); refusal == nil {
-				who = p.Subject
+				if who = p.Subject; !p.For(e.Path) {
+					refusal = call.Refuse(call.Unauthenticated, "the credential is for another path")
+				}
 			}
 			refused = refusal != nil && refusal.Reason == call.Unauthenticated
 		}

@@ -21,6 +21,8 @@ func guard(_ context.Context, h http.Header) (call.Principal, *call.Refusal) {
 	switch h.Get("Authorization") + h.Get("X-Relay-Client-Secret") {
 	case "Bearer good", "good":
 		return call.Principal{Tenant: "acme", Subject: "ci", Kind: call.KindUser}, nil
+	case "Bearer all":
+		return call.Principal{Tenant: "acme", Subject: "ci", Kind: call.KindUser, Path: "/v1/mcp"}, nil
 	case "Bearer unsure":
 		return call.Principal{}, call.Refuse(call.AuthUnavailable, "")
 	}
@@ -44,6 +46,8 @@ func TestTheEdgeTurnsAwayWhoIsSurelyRefused(t *testing.T) {
 	}{
 		"a caller":                     {"/v1/mcp", header("authorization", "Bearer good"), "Allow", "ci"},
 		"a caller by the other pair":   {"/v1/servers/up/mcp", header("X-Relay-Client-Id", "ci", "X-Relay-Client-Secret", "good"), "Allow", "ci"},
+		"a token of the path":          {"/v1/mcp", header("Authorization", "Bearer all"), "Allow", "ci"},
+		"a token of another path":      {"/v1/servers/up/mcp", header("Authorization", "Bearer all"), "Deny", "ci"},
 		"a stranger":                   {"/v1/mcp", header("Authorization", "Bearer bad"), "Unauthorized", ""},
 		"nobody":                       {"/v1/mcp", nil, "Unauthorized", ""},
 		"a stranger at one server":     {"/v1/servers/up/mcp", header("Authorization", "Bearer bad"), "Deny", "unverified"},

@@ -154,6 +154,9 @@ func (f *Front) check(r *http.Request, c *call.Call, method string, scope call.S
 	if refusal != nil {
 		return f.challenged(r, refusal, scope)
 	}
+	if !principal.For(r.URL.Path) {
+		return f.challenged(r, call.Refuse(call.Unauthenticated, "the credential is for another path"), scope)
+	}
 	c.Principal = principal
 	if !principal.May(scope) {
 		return f.challenged(r, call.Refuse(call.InsufficientScope, "scope %s is missing", scope), scope)

@@ -360,6 +360,24 @@ func TestAPanicIsAConstant(t *testing.T) {
 	}
 }
 
+func TestACredentialOfOnePathIsForNoOther(t *testing.T) {
+	f, _ := newFront(t, false)
+	f.Authenticate = func(ctx context.Context, h http.Header) (call.Principal, *call.Refusal) {
+		p, refusal := authenticate(ctx, h)
+		p.Path = "/v1/mcp"
+		return p, refusal
+	}
+	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	if w := ask(f, "POST", "/v1/mcp", ping, "Accept", "application/json, text/event-stream"); w.Code != 200 {
+		t.Errorf("its path: got %d %s", w.Code, w.Body)
+	}
+	for _, path := range []string{mcpPath, "/v1/servers/up/tools/look"} {
+		if w := ask(f, "POST", path, ping, "Accept", "application/json, text/event-stream"); w.Code != 401 || w.Header().Get("WWW-Authenticate") == "" {
+			t.Errorf("%s: got %d %s, want 401 and a challenge", path, w.Code, w.Body)
+		}
+	}
+}
+
 func TestPathsThatAreNobodys(t *testing.T) {
 	f, _ := newFront(t, false)
 	for _, path := range []string{"/", "/v1", "/v1/servers//mcp", "/v1/servers/up", "/v2/servers/up/mcp", "/v1/servers/up/mcp/x", "//v1/servers/up/mcp"} {
