@@ -115,6 +115,9 @@ func TestTheDeadlineEndsEvaluation(t *testing.T) {
 		if want := "policy boom: it took longer than 100ms"; o.Err == nil || o.Err.Error() != want {
 			t.Errorf("%s: got %v, want %s", name, o.Err, want)
 		}
+		if alone := (policy.Outcome{Err: o.Err}); alone.Refusal(true) == nil {
+			t.Errorf("%s passes where calls may pass whose policies fail", name)
+		}
 		if len(o.Deny) != 1 || o.Deny[0] != "no" {
 			t.Errorf("%s keeps another policy from denying: %q", name, o.Deny)
 		}

@@ -321,7 +321,7 @@ func TestAnEndedCallIsNotEvaluated(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	o := engine(t, source("allow")).Evaluate(ctx, policy.Input{})
-	if want := "error policy_failed, open none: policy allow: the call ended first"; describe(o) != want {
+	if want := "error policy_failed: policy allow: the call ended first"; describe(o) != want {
 		t.Errorf("got %s, want %s", describe(o), want)
 	}
 }
