@@ -21,6 +21,31 @@ func readBudgets(members []member) map[string]registry.Budget {
 	return budgets
 }
 
+// classes are the tools' budget classes, as they are written.
+func (p parts) classes() []node {
+	var all []node
+	for _, n := range p.servers {
+		for _, m := range (object{object{n}.get("config")}).get("budget_classes").entries() {
+			all = append(all, m.value)
+		}
+	}
+	return all
+}
+
+// checkClasses refuses a class that no budget has, once there are budgets: its
+// calls would be counted by nobody.
+func (p parts) checkClasses() {
+	budgets := make(map[string]bool)
+	for _, m := range p.budgets {
+		budgets[m.name] = true
+	}
+	for _, class := range p.classes() {
+		if len(budgets) > 0 && class.kind == '"' && class.text() != "" && !budgets[class.text()] {
+			class.fail("no budget has this class")
+		}
+	}
+}
+
 func readBudget(m member) registry.Budget {
 	o := m.value.object("per_minute per_hour per_day on_error")
 	b := registry.Budget{

@@ -140,6 +140,7 @@ func TestEachProblemNamesItsFieldAndReason(t *testing.T) {
 		{"one name for two tools", one(entry("docs", "bindings", object{"a": "x", "b": "x"})), []string{`servers[0].config.bindings.b: tool "a" is offered under this name already`}},
 		{"the name of another tool", one(tools("bindings", object{"get": "put"})), []string{`servers[0].config.bindings.get: tool "put" is offered under this name already`}},
 		{"a bad offered name", one(tools("bindings", object{"get": "g t"})), []string{"servers[0].config.bindings.get: its byte 2 is not one of a-z A-Z 0-9 _.-"}},
+		{"a budget class of no budget", file([]any{tools("budget_classes", object{"get": "x"})}, "budgets", object{"y": object{"per_day": 1}}), []string{"servers[0].config.budget_classes.get: no budget has this class"}},
 		{"a bad budget class", one(tools("budget_classes", object{"get": ""})), []string{"servers[0].config.budget_classes.get: it is missing or empty"}},
 		{"metadata of another kind", one(tools("policy_metadata", object{"get": true})), []string{"servers[0].config.policy_metadata.get: it must be an object"}},
 		{"large metadata", one(tools("policy_metadata", object{"get": object{"x": strings.Repeat("a", 1024-len(`{"x":""}`)+1)}})), []string{"servers[0].config.policy_metadata.get: it is larger than 1024 bytes of compact JSON"}},

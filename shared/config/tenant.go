@@ -47,6 +47,7 @@ func (p parts) build() (*registry.Tenant, []*registry.Server) {
 	t.Agents = readAgents(p.agents)
 	t.Policies, t.Engine = p.readPolicies()
 	t.Budgets = readBudgets(p.budgets)
+	p.checkClasses()
 	t.Issuers = readIssuers(p.issuers, p.options)
 	t.Settings = readSettings(p.settings, p.explain)
 	if len(p.report.problems) == 0 {

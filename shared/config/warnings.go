@@ -18,23 +18,20 @@ func (p parts) warn(t *registry.Tenant) {
 			}
 		}
 	}
-	p.warnBudgets(t)
+	p.warnBudgets()
 	for _, n := range p.issuers {
 		warnSubjects(object{n}.get("subjects"), t)
 	}
 }
 
-// warnBudgets looks for classes that only one side names. A tenant without any
-// budget only records its classes.
-func (p parts) warnBudgets(t *registry.Tenant) {
+// warnBudgets looks for classes that only one side names. That there are budgets,
+// and none of a class, is refused before.
+func (p parts) warnBudgets() {
 	used := make(map[string]bool)
-	for _, n := range p.servers {
-		for _, m := range (object{object{n}.get("config")}).get("budget_classes").entries() {
-			class := m.value.text()
-			used[class] = true
-			if _, ok := t.Budgets[class]; !ok && len(t.Budgets) > 0 {
-				m.value.warn("no budget has this class: its calls are not counted")
-			}
+	for _, class := range p.classes() {
+		used[class.text()] = true
+		if len(p.budgets) == 0 {
+			class.warn("there are no budgets: the calls of this class are not counted")
 		}
 	}
 	for _, m := range p.budgets {

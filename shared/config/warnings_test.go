@@ -15,7 +15,7 @@ func warned(changes ...any) object {
 	docs := with(tools("auth", object{"type": "bearer", "token_ref": "shared"}, "bindings", object{"get": "fetch"}, "budget_classes", object{"get": "data.get"}), "secrets", object{"shared": "SHARED", "unused": "UNUSED"})
 	wiki := with(entry("wiki", "endpoint", "https://wiki.example.com/mcp", "auth", object{"type": "bearer", "token_ref": "shared"}, "bindings", object{"find": "search"}), "secrets", object{"shared": "SHARED"})
 	work := with(child("work", "env", object{"TOKEN": "work.key"}), "secrets", object{"work.key": "WORK"})
-	return file([]any{docs, wiki, work}, changes...)
+	return file([]any{docs, wiki, work}, append([]any{"budgets", object{"data.get": object{"per_day": 1}}}, changes...)...)
 }
 
 // warnings are those of a usable file, without its name.
@@ -107,7 +107,7 @@ func TestUnknownNamesAreWarnedOf(t *testing.T) {
 		"nothing":              {warned(), nil},
 		"an agent's server":    {warned("agents", []any{object{"subject": "ci", "servers": []any{"docs", "wkii"}}}), []string{"agents[0].servers[1]: no server has this name"}},
 		"a budget of no tool":  {warned("budgets", object{"data.get": object{"per_day": 1}, "x": object{"per_day": 1}}), []string{"budgets.x: no tool has this budget class"}},
-		"a tool of no budget":  {warned("budgets", object{"data": object{"per_day": 1}}), []string{"servers[0].config.budget_classes.get: no budget has this class: its calls are not counted", "budgets.data: no tool has this budget class"}},
+		"a tool of no budget":  {warned("budgets", object{}), []string{"servers[0].config.budget_classes.get: there are no budgets: the calls of this class are not counted"}},
 		"a subject of nobody":  {warned("agents", []any{object{"subject": "ci"}}, "issuers", []any{issuer("subjects", object{"a": "ci", "b": "cl"})}), []string{"issuers[0].subjects.b: agents has no entry for this subject, so nothing narrows it"}},
 		"subjects, no agents":  {warned("issuers", []any{issuer("subjects", object{"a": "ci"})}), nil},
 		"a policy of the past": {warned("policies", []any{rego("p", "package chalk.policy\n\ndeny[msg] {\n\tinput.relay.run == \"\"\n\tmsg := \"no run\"\n}\n")}), []string{"policies[0].source: it is written in Rego v0: write it in v1, for instance with opa fmt --v0-v1"}},
