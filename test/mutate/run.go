@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	if f.NArg() == 0 || o.n < 0 || o.workers < 1 {
-		return errors.New("usage: mutate [-n mutants] [-seed n] [-least percent] [-workers n] [-limit time] folder...")
+		return errors.New("usage: mutate [-n mutants] [-seed n] [-least percent] [-workers n] [-limit time] folder [folder]")
 	}
 	verdicts, err := try(ctx, o, f.Args())
 	if err != nil {
