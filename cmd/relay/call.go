@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,20 +33,16 @@ func callCommand() *cobra.Command {
 
 // callOnce runs the same pipeline as serve, as the subject local. The
 // canonical line goes to stderr by the log.
-func callOnce(ctx context.Context, f flags, server, tool, arguments string) (err error) {
+func callOnce(ctx context.Context, f flags, server, tool, arguments string) error {
 	object := json.RawMessage(arguments)
 	if refusal := wire.ReadObject(object); refusal != nil {
 		return &usageError{fmt.Errorf("JSON: %w", refusal)}
 	}
-	c, err := loadConfig(f)
-	if err != nil {
-		return err
-	}
-	l, err := openLocal(f, c, localOptions{log: os.Stderr})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, l.Close(context.WithoutCancel(ctx))) }()
+	return withRelay(ctx, f, func(l *localRelay) error { return callBy(ctx, l, server, tool, object) })
+}
+
+// callBy runs one tools/call on an open relay and prints its answer.
+func callBy(ctx context.Context, l *localRelay, server, tool string, object json.RawMessage) error {
 	now := time.Now()
 	answer, refusal := l.app.Relay().Run(ctx, call.Call{
 		ID: app.NewID(now), At: now, Principal: l.principal(), Face: call.FaceInternal,

@@ -111,3 +111,21 @@ func (l *localRelay) callers() ([]auth.Caller, error) {
 
 // closeBudget bounds the end of a local relay.
 const closeBudget = 10 * time.Second
+
+// withRelay runs something over the local store.
+func withRelay(ctx context.Context, f flags, do func(*localRelay) error) (err error) {
+	c, err := loadConfig(f)
+	if err != nil {
+		return err
+	}
+	l, err := openLocal(f, c, localOptions{log: os.Stderr})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeBudget)
+		defer cancel()
+		err = errors.Join(err, l.Close(bounded))
+	}()
+	return do(l)
+}

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"text/tabwriter"
 	"time"
 
@@ -41,24 +39,6 @@ func statusCommand() *cobra.Command {
 	f.add(command)
 	command.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	return command
-}
-
-// withRelay runs something over the local store.
-func withRelay(ctx context.Context, f flags, do func(*localRelay) error) (err error) {
-	c, err := loadConfig(f)
-	if err != nil {
-		return err
-	}
-	l, err := openLocal(f, c, localOptions{log: os.Stderr})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeBudget)
-		defer cancel()
-		err = errors.Join(err, l.Close(bounded))
-	}()
-	return do(l)
 }
 
 // status is one server as the operator sees it.

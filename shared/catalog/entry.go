@@ -1,6 +1,11 @@
 package catalog
 
-import "mcprelay/shared/call"
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"mcprelay/shared/call"
+)
 
 // Entry is one descriptor of a list, as stores keep it: its bytes are bytes,
 // since JSON within JSON would be written anew.
@@ -24,6 +29,38 @@ func (c Catalog) Entries() []Entry {
 		}
 	}
 	return all
+}
+
+// The bounds of one catalog, in any store.
+const (
+	// MaxListed is the most items of one list; the hard cap of max_tools is half
+	// of it.
+	MaxListed = 1024
+	// MaxBytes bounds the descriptors together, in bytes: the defaults of
+	// max_tools and max_descriptor_bytes multiplied. Reading as much takes
+	// DynamoDB 16 pages.
+	MaxBytes = 16 << 20
+)
+
+// InBounds refuses descriptors that are too many, or too large together, with
+// tooLarge, and a name that no store could give back.
+func InBounds(entries []Entry, tooLarge error) error {
+	size, listed := 0, 0
+	for i, e := range entries {
+		if listed++; i > 0 && e.List != entries[i-1].List {
+			listed = 1
+		}
+		if listed > MaxListed {
+			return fmt.Errorf("%w: over %d %s", tooLarge, MaxListed, e.List)
+		}
+		if size += len(e.Raw); size > MaxBytes {
+			return fmt.Errorf("%w: its descriptors up to %.128q have %d bytes, at most %d", tooLarge, e.Name, size, MaxBytes)
+		}
+		if !utf8.ValidString(e.Name) {
+			return fmt.Errorf("the name %.128q is not UTF-8", e.Name)
+		}
+	}
+	return nil
 }
 
 // Add puts a descriptor at the end of its list.

@@ -23,7 +23,7 @@ var ErrUndescribed = errors.New("the tool's description is needed and was not lo
 // errors among it, and so are results that are not complete.
 func (x *Exchange) Call(ctx context.Context, r Request) (Reply, error) {
 	var reply Reply
-	m := message{method: string(r.Operation), ask: r.ask(), params: r.Params, meta: r.Meta, capabilities: r.Capabilities}
+	m := message{method: string(r.Operation), ask: r.Ask(), params: r.Params, meta: r.Meta, capabilities: r.Capabilities}
 	if !m.ask.Complete() {
 		return reply, call.Refuse(call.Internal, "a call of operation %q", r.Operation)
 	}

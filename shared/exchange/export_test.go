@@ -28,7 +28,7 @@ func AppendMeta(dst []byte, agent json.RawMessage, s session.State, trace string
 func RequestBytes(r Request) ([]byte, *call.Refusal) {
 	var s scratch
 	s.header = http.Header{}
-	m := message{verb: http.MethodPost, method: string(r.Operation), ask: r.ask(), state: session.State{Era: session.Modern, Version: wire.Modern}, id: wire.NumberID(1)}
+	m := message{verb: http.MethodPost, method: string(r.Operation), ask: r.Ask(), state: session.State{Era: session.Modern, Version: wire.Modern}, id: wire.NumberID(1)}
 	refusal := New(Config{}).appendRequest(&s, &r, &m)
 	return s.out, refusal
 }

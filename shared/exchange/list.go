@@ -9,22 +9,6 @@ import (
 	"mcprelay/shared/wire"
 )
 
-// lists says how each list is asked for: by which method, and under which name
-// its result has the items.
-func lists(l call.List) (method, member string, ok bool) {
-	switch l {
-	case call.ListTools:
-		return "tools/list", "tools", true
-	case call.ListResources:
-		return "resources/list", "resources", true
-	case call.ListTemplates:
-		return "resources/templates/list", "resourceTemplates", true
-	case call.ListPrompts:
-		return "prompts/list", "prompts", true
-	}
-	return "", "", false
-}
-
 // List reads the server's list that r.List names, page by page: each item as
 // it came. A list that cannot be read whole is an error, never a part; a server
 // that announced no such list, or does not know the method, has an empty one.
@@ -33,14 +17,14 @@ func (x *Exchange) List(ctx context.Context, r Request) ([]json.RawMessage, Fact
 	var f Facts
 	r.facts = &f
 	r.ready()
-	method, member, ok := lists(r.List)
+	l, ok := wire.ListingOf(r.List)
 	if !ok {
 		return nil, f, call.Refuse(call.Internal, "a list called %q", r.List)
 	}
-	items, refusal := x.pages(ctx, &r, message{method: method, meta: r.Meta, list: r.List}, member)
+	items, refusal := x.pages(ctx, &r, message{method: l.Method, meta: r.Meta, list: r.List}, l.Member)
 	if refusal != nil {
 		f.unnamed(refusal)
-		return nil, f, listing(refusal, method)
+		return nil, f, listing(refusal, l.Method)
 	}
 	return items, f, nil
 }

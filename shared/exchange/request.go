@@ -21,29 +21,13 @@ type Request struct {
 	Route  egress.Route
 	// Authorize sets the credential's headers; nil for none. It is asked for
 	// every POST and must not keep the header.
-	Authorize func(http.Header)
-	Session   session.Key   // of the caller's session, must be set
-	Origin    session.Key   // of the server's era verdict, must be set
-	Owner     session.Owner // saved with a session that this request opens
-	Operation call.Operation
-	Tool      string          // the upstream's own name, for tools/call
-	Resource  string          // a URI, for resources/read; a URI template, for a completion of one
-	Prompt    string          // the upstream's own name, for prompts/get or a completion of one
-	List      call.List       // which list [Exchange.List] reads; tools where empty
-	Arguments json.RawMessage // the agent's object, sent as these bytes; nil for none
-	Argument  json.RawMessage // of a completion: params.argument
-	Context   json.RawMessage // of a completion: params.context, or nil
-	Meta      json.RawMessage // the agent's params._meta, or nil
-	// Capabilities is what a modern server may ask the agent for: an object, sent
-	// as clientCapabilities; nil for nothing. One of 2025-11-25 or older is never
-	// told of any: it would ask within the stream, where nobody answers.
-	Capabilities json.RawMessage
-	// InputResponses is what the agent answers to what a modern server asked for,
-	// an object, and RequestState the server's own state of it, a JSON string;
-	// nil for none. With either, a server of 2025-11-25 or older is not asked: it
-	// would run what the agent may have declined.
-	InputResponses json.RawMessage
-	RequestState   json.RawMessage
+	Authorize  func(http.Header)
+	Session    session.Key     // of the caller's session, must be set
+	Origin     session.Key     // of the server's era verdict, must be set
+	Owner      session.Owner   // saved with a session that this request opens
+	wire.Asked                 // by the upstream's own names
+	List       call.List       // which list [Exchange.List] reads; tools where empty
+	Meta       json.RawMessage // the agent's params._meta, or nil
 	// Described says that the tool's description was looked up, and Params what
 	// it says: which arguments a modern server wants in headers too. See
 	// [ErrUndescribed].
@@ -75,22 +59,6 @@ type Request struct {
 
 	facts *Facts // of the call, filled as it goes
 	offer string // the legacy version to open with; the newest where empty
-}
-
-// ask is what the server is asked. Only the operation's own fields count.
-func (r *Request) ask() wire.Ask {
-	a := wire.Ask{Operation: r.Operation, InputResponses: r.InputResponses, RequestState: r.RequestState}
-	switch r.Operation {
-	case call.OperationToolsCall:
-		a.Name, a.Arguments = r.Tool, r.Arguments
-	case call.OperationPromptsGet:
-		a.Name, a.Arguments = r.Prompt, r.Arguments
-	case call.OperationResourcesRead:
-		a.URI = r.Resource
-	case call.OperationComplete:
-		a.Name, a.URI, a.Argument, a.Context = r.Prompt, r.Resource, r.Argument, r.Context
-	}
-	return a
 }
 
 // ready fills what was left to its default.

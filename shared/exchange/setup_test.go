@@ -13,6 +13,7 @@ import (
 	"mcprelay/shared/endpoint"
 	"mcprelay/shared/exchange"
 	"mcprelay/shared/session"
+	"mcprelay/shared/wire"
 )
 
 // store keeps states the way the real ones do: conditionally.
@@ -113,7 +114,7 @@ func request(t testing.TB, url string, change ...func(*exchange.Request)) exchan
 	r := exchange.Request{
 		Tenant: "acme", Server: "docs", Route: route,
 		Session: sessionKey, Origin: originKey,
-		Operation: call.OperationToolsCall, Tool: "echo", Arguments: json.RawMessage(`{"text":"hi"}`),
+		Asked:     wire.Asked{Operation: call.OperationToolsCall, Tool: "echo", Arguments: json.RawMessage(`{"text":"hi"}`)},
 		Described: true, Open: 5 * time.Second,
 	}
 	for _, f := range change {

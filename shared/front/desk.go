@@ -70,8 +70,8 @@ func (d desk) named(ctx context.Context, c *call.Call, name *string, shown func(
 		return nobody("name")
 	}
 	c.Server = bounded(server)
-	if catalog.Shortened(*name) {
-		view, refusal := d.read(ctx, *c)
+	if catalog.Shortened(*name) { // it must not reach the server as it is shown
+		view, refusal := d.relay.Read(ctx, *c)
 		if refusal != nil {
 			return refusal
 		}
@@ -79,17 +79,6 @@ func (d desk) named(ctx context.Context, c *call.Call, name *string, shown func(
 	}
 	*name = rest
 	return nil
-}
-
-// read is what is kept of a call's server, which is read first where that is
-// nothing: a name that only its lists explain must not reach the server as it
-// is shown.
-func (d desk) read(ctx context.Context, c call.Call) (relay.View, *call.Refusal) {
-	view, refusal := d.relay.Look(ctx, c, 0)
-	if refusal == nil && !view.Known() {
-		refusal = view.Failure
-	}
-	return view, refusal
 }
 
 // behind is the name that a shortened one stands for: rest itself where that is
@@ -123,7 +112,7 @@ func (d desk) located(ctx context.Context, c *call.Call) *call.Refusal {
 	}
 	c.Server, c.Resource = bounded(server), ""
 	_, uri, exact := catalog.SplitResource(shown)
-	view, refusal := d.read(ctx, *c)
+	view, refusal := d.relay.Read(ctx, *c)
 	if refusal != nil {
 		return refusal
 	}

@@ -17,23 +17,24 @@ const maxLevels = 4096
 // not there is [wire.LevelInfo]. The zero levels is ready.
 type levels struct {
 	mu  sync.Mutex
-	set map[listener]string
+	set map[agent]string
 }
 
-// listener is who a level holds for, as a session with a server does.
-type listener struct {
+// agent is a caller in one of its runs: who a level holds for, and whose calls
+// it may cancel, as a session with a server is for one.
+type agent struct {
 	tenant, domain, subject, run string
 }
 
-func listenerOf(c call.Call) listener {
-	return listener{c.Principal.Tenant, c.Principal.Domain(), c.Principal.Subject, c.Run}
+func agentOf(c call.Call) agent {
+	return agent{c.Principal.Tenant, c.Principal.Domain(), c.Principal.Subject, c.Run}
 }
 
 // of is the level that c's caller set last.
 func (l *levels) of(c call.Call) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if level, ok := l.set[listenerOf(c)]; ok {
+	if level, ok := l.set[agentOf(c)]; ok {
 		return level
 	}
 	return wire.LevelInfo
@@ -43,13 +44,13 @@ func (l *levels) of(c call.Call) string {
 func (l *levels) put(c call.Call, level string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	who := listenerOf(c)
+	who := agentOf(c)
 	delete(l.set, who)
 	if level == wire.LevelInfo {
 		return
 	}
 	if l.set == nil {
-		l.set = make(map[listener]string)
+		l.set = make(map[agent]string)
 	}
 	for other := range l.set {
 		if len(l.set) < maxLevels {

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -62,18 +63,19 @@ func (f *Front) serveList(w http.ResponseWriter, r *http.Request, server, name s
 			return
 		}
 		reply = append(reply, `,"`+string(list)+`":`...)
-		reply = appendShown(reply, items)
+		reply = appendItems(reply, items, func(s relay.Shown) json.RawMessage { return s.Raw })
 	}
 	writeBytes(w, http.StatusOK, "application/json", append(reply, '}'))
 }
 
-func appendShown(dst []byte, items []relay.Shown) []byte {
+// appendItems appends the descriptors of a list as a JSON array.
+func appendItems[T any](dst []byte, items []T, raw func(T) json.RawMessage) []byte {
 	dst = append(dst, '[')
 	for i, item := range items {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, item.Raw...)
+		dst = append(dst, raw(item)...)
 	}
 	return append(dst, ']')
 }

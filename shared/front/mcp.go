@@ -147,11 +147,11 @@ func quoted(value any) json.RawMessage {
 // dispatch answers one request. Methods that only one era has do not exist in
 // the other.
 func (f *Front) dispatch(w http.ResponseWriter, r *http.Request, q request) {
-	switch {
+	switch list, lists := wire.ListedBy(q.Method); {
 	case q.call.Operation.Asks():
 		f.ask(w, r, q)
-	case listOf(q.Method) != "":
-		f.list(w, r, q, listOf(q.Method))
+	case lists:
+		f.list(w, r, q, list)
 	case q.Method == "server/discover" && q.modern:
 		f.discover(w, r, q)
 	case q.Method == "initialize" && !q.modern:

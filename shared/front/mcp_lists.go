@@ -11,29 +11,6 @@ import (
 	"mcprelay/shared/wire"
 )
 
-// listOf is the list that a method asks for, empty for none.
-func listOf(method string) call.List {
-	switch method {
-	case "tools/list":
-		return call.ListTools
-	case "resources/list":
-		return call.ListResources
-	case "resources/templates/list":
-		return call.ListTemplates
-	case "prompts/list":
-		return call.ListPrompts
-	}
-	return ""
-}
-
-// listMember is the member of a result that holds a list.
-func listMember(list call.List) string {
-	if list == call.ListTemplates {
-		return "resourceTemplates"
-	}
-	return string(list)
-}
-
 // views are the servers of the path. Where one server's lists could not be
 // read at all that is a refusal, which has been recorded.
 func (f *Front) views(r *http.Request, q request) ([]relay.View, *call.Refusal) {
@@ -46,13 +23,13 @@ func (f *Front) views(r *http.Request, q request) ([]relay.View, *call.Refusal) 
 
 // list answers the methods that list: what the rules offer to this caller, by
 // the order of servers and names, from what is kept of the servers.
-func (f *Front) list(w http.ResponseWriter, r *http.Request, q request, list call.List) {
+func (f *Front) list(w http.ResponseWriter, r *http.Request, q request, l wire.Listing) {
 	from, refusal := readPlace(q.Cursor)
 	if refusal != nil {
 		f.refuse(w, r, q, refusal)
 		return
 	}
-	q.call.List = list
+	q.call.List = l.List
 	views, refusal := f.views(r, q)
 	if refusal != nil {
 		writeRPCRefusal(w, q.call, q.ID, mcpStatus(refusal), refusal)
@@ -60,36 +37,30 @@ func (f *Front) list(w http.ResponseWriter, r *http.Request, q request, list cal
 	}
 	var items []item
 	for _, view := range views {
-		own := rendered(q.desk, view, list)
-		if failed := view.Failures[list]; failed != nil && len(own) == 0 && q.desk.server != "" {
+		own := rendered(q.desk, view, l.List)
+		if failed := view.Failures[l.List]; failed != nil && len(own) == 0 && q.desk.server != "" {
 			f.refuse(w, r, q, failed)
 			return
 		}
 		items = append(items, own...)
 	}
 	page, next := cut(items, from)
-	f.result(w, q, f.listResult(q, list, page, next, views))
+	f.result(w, q, f.listResult(q, l, page, next, views))
 }
 
 // listResult is the result of a list: the descriptors as their servers sent
 // them, but for the names that this path gives them.
-func (f *Front) listResult(q request, list call.List, page []item, next place, views []relay.View) json.RawMessage {
+func (f *Front) listResult(q request, l wire.Listing, page []item, next place, views []relay.View) json.RawMessage {
 	size := envelopeSize * 8
 	for _, i := range page {
 		size += len(i.raw) + 1
 	}
-	result := append(make([]byte, 0, size), `{"`+listMember(list)+`":[`...)
-	for i, one := range page {
-		if i > 0 {
-			result = append(result, ',')
-		}
-		result = append(result, one.raw...)
-	}
-	result = append(result, ']')
+	result := append(make([]byte, 0, size), `{"`+l.Member+`":`...)
+	result = appendItems(result, page, func(i item) json.RawMessage { return i.raw })
 	if next != (place{}) {
 		result = append(result, `,"nextCursor":"`+next.cursor()+`"`...)
 	}
-	return f.finish(result, q, views, list)
+	return f.finish(result, q, views, l.List)
 }
 
 // metaUnavailable names the servers whose lists may be old or are missing. A

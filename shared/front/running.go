@@ -19,15 +19,15 @@ type running struct {
 // runningKey is a request as only its own caller can name it. Two requests of
 // one caller with one id are two calls, of which the later can be cancelled.
 type runningKey struct {
-	tenant, domain, subject, run, server string
-	id                                   string // as it was written
+	agent  agent
+	server string // of the path
+	id     string // as it was written
 }
 
 type runningCall struct{ cancel context.CancelFunc }
 
 func keyOf(q request, id string) runningKey {
-	p := q.call.Principal
-	return runningKey{p.Tenant, p.Domain(), p.Subject, q.call.Run, q.desk.server, id}
+	return runningKey{agentOf(q.call), q.desk.server, id}
 }
 
 // begin notes a call, until the function that it gives is called.

@@ -8,14 +8,23 @@ import (
 	"mcprelay/shared/wire"
 )
 
-// input is what a server is told of the agent that it may ask for something:
-// what the agent can be asked for, and what it answers. Nothing, where the
+// request is what the agent asks of a server, whatever the server is. What it
+// can be asked for in turn, and what it answers to that, is nothing where the
 // server's entry does not let it ask.
-func (r *Relay) input(p plan) (capabilities, responses json.RawMessage) {
-	if !r.mayAsk(p) {
-		return nil, nil
+func (r *Relay) request(p plan) wire.Asked {
+	asked := wire.Asked{
+		Operation: p.call.Operation,
+		Tool:      p.tool,
+		Resource:  p.call.Resource,
+		Prompt:    p.call.Prompt,
+		Arguments: p.call.Arguments,
+		Argument:  p.call.Argument,
+		Context:   p.call.Context,
 	}
-	return askable(p.call.Capabilities), p.call.InputResponses
+	if r.mayAsk(p) {
+		asked.Capabilities, asked.InputResponses, asked.RequestState = askable(p.call.Capabilities), p.call.InputResponses, p.state
+	}
+	return asked
 }
 
 // askable are the client capabilities that the relay can pass on: those that

@@ -45,7 +45,6 @@ func (r *Relay) process(ctx context.Context, p plan, c credential, t *trail) (An
 
 func (r *Relay) stdioRequest(p plan, c credential, t *trail) stdio.Request {
 	limits := p.server.Limits
-	capabilities, responses := r.input(p)
 	return stdio.Request{
 		Key:    string(sessionKey(p)),
 		Server: p.server.Name,
@@ -60,15 +59,8 @@ func (r *Relay) stdioRequest(p plan, c credential, t *trail) stdio.Request {
 			Attempts: orElse(limits.ReconnectAttempts, -1),
 			Backoff:  orElse(limits.Backoff, noPause),
 		},
-		Operation:    p.call.Operation,
-		List:         p.call.List,
-		Tool:         p.tool,
-		Resource:     p.call.Resource,
-		Prompt:       p.call.Prompt,
-		Argument:     p.call.Argument,
-		Context:      p.call.Context,
-		Capabilities: capabilities, InputResponses: responses, RequestState: p.state,
-		Arguments:   p.call.Arguments,
+		Asked:       r.request(p),
+		List:        p.call.List,
 		Meta:        p.call.Meta,
 		Traceparent: p.call.Traceparent,
 		Pages:       limits.MaxToolPages,

@@ -50,16 +50,3 @@ func (r *Relay) Refuse(ctx context.Context, c call.Call, refusal *call.Refusal) 
 	r.write(ctx, record)
 	return refusal
 }
-
-// Offered reports whether a caller may know of a server: it is registered and
-// the rules let the relay reach it. What is hidden and what is missing give
-// the same refusal to the agent.
-func (r *Relay) Offered(ctx context.Context, c call.Call) *call.Refusal {
-	c.Operation, c.Tool = call.OperationDiscover, ""
-	var t trail
-	p, refusal := r.policy(ctx, errand{call: c}, &t)
-	if refusal != nil {
-		return r.Refuse(ctx, c, r.refusal(ctx, t, p, refusal))
-	}
-	return nil
-}

@@ -38,12 +38,13 @@ func TestAKnownCallersRefusalLeavesAFinal(t *testing.T) {
 
 func TestAServerIsOfferedOnlyWhereTheRulesLetTheRelayReachIt(t *testing.T) {
 	f := kit.New(t, "", "")
-	if refusal := f.Offered(t.Context(), kit.Call("")); refusal != nil {
+	if _, refusal := f.View(t.Context(), kit.Call("")); refusal != nil {
 		t.Errorf("got %v, want none", refusal)
 	}
 	other := kit.Call("")
-	other.Server = "nowhere"
-	kit.WantReason(t, f.Offered(t.Context(), other), call.UnknownServer)
+	other.Server, other.Operation = "nowhere", call.OperationDiscover
+	_, refusal := f.View(t.Context(), other)
+	kit.WantReason(t, refusal, call.UnknownServer)
 	if record := f.Recorder.Only(t); record.Decision != call.Deny || record.Server != "nowhere" {
 		t.Errorf("record %+v", record)
 	}

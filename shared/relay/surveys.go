@@ -78,8 +78,8 @@ func (r *Relay) surveyGuarded(ctx context.Context, p plan) (f finding, refusal *
 }
 
 // surveyTime bounds a survey: the time that the server has to start, or what a
-// call needs to be begun at all,
-// and the reserve that is taken off again (FEATURES 80).
+// call needs to be begun at all, and the reserve that is taken off again
+// (FEATURES 80).
 func surveyTime(p plan) time.Duration {
 	return max(orElse(p.server.Limits.StartupTimeout, OpenBudget), 2*LeastTime) + Reserve
 }

@@ -48,7 +48,7 @@ func (r *Relay) exchange(ctx context.Context, p plan, c credential, route egress
 }
 
 func (r *Relay) ask(ctx context.Context, p plan, c credential, route egress.Route, t *trail) (Answer, *call.Refusal) {
-	request := r.request(p, c, route)
+	request := r.httpRequest(p, c, route)
 	request.Notify = p.notify(t)
 	request.Mask = func(text string) string { return t.masker.Text(text) }
 	if request.Notify != nil {
@@ -106,27 +106,19 @@ const (
 // noPause stands for a backoff of 0, which would mean the default.
 const noPause = time.Nanosecond
 
-// request is what the exchange is asked.
-func (r *Relay) request(p plan, c credential, route egress.Route) exchange.Request {
+// httpRequest is what the exchange is asked.
+func (r *Relay) httpRequest(p plan, c credential, route egress.Route) exchange.Request {
 	limits := p.server.Limits
-	capabilities, responses := r.input(p)
 	return exchange.Request{
-		Tenant:       p.tenant.ID,
-		Server:       p.server.Name,
-		Route:        route,
-		Authorize:    c.binding.Apply,
-		Session:      r.memory.session(p),
-		Origin:       p.origin,
-		Owner:        owner(p),
-		Operation:    p.call.Operation,
-		Tool:         p.tool,
-		Resource:     p.call.Resource,
-		Prompt:       p.call.Prompt,
-		Argument:     p.call.Argument,
-		Context:      p.call.Context,
-		Capabilities: capabilities, InputResponses: responses, RequestState: p.state,
+		Tenant:      p.tenant.ID,
+		Server:      p.server.Name,
+		Route:       route,
+		Authorize:   c.binding.Apply,
+		Session:     r.memory.session(p),
+		Origin:      p.origin,
+		Owner:       owner(p),
+		Asked:       r.request(p),
 		List:        p.call.List,
-		Arguments:   p.call.Arguments,
 		Meta:        p.call.Meta,
 		Traceparent: p.call.Traceparent,
 		Open:        orElse(limits.StartupTimeout, OpenBudget),

@@ -52,10 +52,7 @@ func (v View) Known() bool { return v.kept != nil && v.kept.current() && !v.Cata
 // nothing is kept. The refusal says why there is nothing to show; it has been
 // recorded.
 func (r *Relay) View(ctx context.Context, c call.Call) (View, *call.Refusal) {
-	v, refusal := r.Look(ctx, c, 0)
-	if refusal == nil && !v.Known() {
-		refusal = v.Failure
-	}
+	v, refusal := r.Read(ctx, c)
 	if refusal != nil {
 		return v, r.Refuse(ctx, c, refusal)
 	}
@@ -63,10 +60,18 @@ func (r *Relay) View(ctx context.Context, c call.Call) (View, *call.Refusal) {
 	return v, nil
 }
 
-// Look is View without a record, for a request that has one of its own. Where
-// nothing is kept of the server it waits for at most a limit, 0 for as long as a
-// survey takes; then the view is one that is not Known and whose Failure says
-// why. The refusal is the policy's.
+// Read is View without a record, for a request that has one of its own.
+func (r *Relay) Read(ctx context.Context, c call.Call) (View, *call.Refusal) {
+	v, refusal := r.Look(ctx, c, 0)
+	if refusal == nil && !v.Known() {
+		refusal = v.Failure
+	}
+	return v, refusal
+}
+
+// Look is Read for who can do with nothing. Where nothing is kept of the server
+// it waits for at most a limit, 0 for as long as a survey takes; then the view is
+// one that is not Known and whose Failure says why. The refusal is the policy's.
 func (r *Relay) Look(ctx context.Context, c call.Call, limit time.Duration) (View, *call.Refusal) {
 	var t trail
 	p, refusal := r.policy(ctx, errand{call: toSee(c, c.Server)}, &t)
@@ -267,19 +272,11 @@ func (v View) Memo(list call.List, from func([]Shown) any) any {
 }
 
 func (v View) offered(list call.List) []Shown {
-	var items []catalog.Item
-	switch list {
-	case call.ListTools:
+	if list == call.ListTools {
 		return v.tools()
-	case call.ListResources:
-		items = v.Catalog.Resources
-	case call.ListTemplates:
-		items = v.Catalog.Templates
-	case call.ListPrompts:
-		items = v.Catalog.Prompts
 	}
 	var shown []Shown
-	for _, item := range items {
+	for _, item := range v.Catalog.Items(list) {
 		if policy.Offers(v.tenant.Rules, itemTarget(v.tenant, v.server, list, item.Name)) {
 			shown = append(shown, Shown{Name: item.Name, Upstream: item.Name, Raw: item.Raw})
 		}
@@ -307,17 +304,12 @@ func (v View) tools() []Shown {
 	return shown
 }
 
-// Headers says which arguments of a tool, by its offered name, a modern agent
+// Headers says which arguments of c's tool, by its offered name, a modern agent
 // repeats in headers; nil for none, and where nothing is kept of the tool.
 func (r *Relay) Headers(ctx context.Context, c call.Call) []wire.Param {
-	tenant, err := r.Registry.Tenant(ctx, c.Principal.Tenant)
-	if err != nil {
-		return nil
-	}
-	c.Operation = call.OperationToolsCall
 	var t trail
 	p, refusal := r.policy(ctx, errand{call: c}, &t)
-	if refusal != nil || p.tenant != tenant {
+	if refusal != nil {
 		return nil
 	}
 	if k := r.known(ctx, p); k.describes(r.Now()) {

@@ -8,34 +8,16 @@ import (
 	"mcprelay/shared/wire"
 )
 
-// kind is how a server speaks of one of its lists.
-type kind struct {
-	method string
-	member string // of the result
-}
-
-// kindOf is the kind of a list; false for a word that names none.
-func kindOf(list call.List) (kind, bool) {
-	switch list {
-	case call.ListTools, "":
-		return kind{"tools/list", "tools"}, true
-	case call.ListResources:
-		return kind{"resources/list", "resources"}, true
-	case call.ListTemplates:
-		return kind{"resources/templates/list", "resourceTemplates"}, true
-	case call.ListPrompts:
-		return kind{"prompts/list", "prompts"}, true
-	}
-	return kind{}, false
-}
-
 // List reads one of the server's lists, page by page, into the reply's Items:
 // each as it came. A list that cannot be read whole is an error, never a part;
 // of a server that has no such list it is empty. Its error is a
 // [*call.Refusal]; the reply's Facts are filled either way.
 func (p *Pool) List(ctx context.Context, r Request) (Reply, error) {
 	var reply Reply
-	k, ok := kindOf(r.List)
+	if r.List == "" {
+		r.List = call.ListTools
+	}
+	k, ok := wire.ListingOf(r.List)
 	if r.Key == "" || !ok {
 		return reply, call.Refuse(call.Internal, "a list of %q", r.List)
 	}
@@ -47,19 +29,19 @@ func (p *Pool) List(ctx context.Context, r Request) (Reply, error) {
 	})
 	if refusal != nil {
 		reply.Items = nil
-		return reply, listing(refusal, k.method)
+		return reply, listing(refusal, k.Method)
 	}
 	return reply, nil
 }
 
 // pages reads a list to its end.
-func (c *child) pages(ctx context.Context, r *Request, f *Facts, k kind) ([]json.RawMessage, *failure) {
+func (c *child) pages(ctx context.Context, r *Request, f *Facts, k wire.Listing) ([]json.RawMessage, *failure) {
 	if c.offers.Lacks(r.List) {
 		return nil, nil
 	}
 	var items, cursors []json.RawMessage
 	for range r.Pages {
-		m := message{method: k.method, meta: r.Meta, traceparent: r.Traceparent}
+		m := message{method: k.Method, meta: r.Meta, traceparent: r.Traceparent}
 		if len(cursors) > 0 {
 			m.cursor = cursors[len(cursors)-1]
 		}
@@ -71,25 +53,25 @@ func (c *child) pages(ctx context.Context, r *Request, f *Facts, k kind) ([]json
 		case reply.Error != nil && reply.Error.Code == call.CodeMethodNotFound && len(cursors) == 0:
 			return nil, nil
 		case reply.Error != nil:
-			return nil, fail(call.Refuse(call.ListFailed, "%s: error %d", k.method, reply.Error.Code))
+			return nil, fail(call.Refuse(call.ListFailed, "%s: error %d", k.Method, reply.Error.Code))
 		}
-		page, ok := wire.Elements(reply.Result, k.member)
+		page, ok := wire.Elements(reply.Result, k.Member)
 		if !ok {
-			return nil, fail(call.Refuse(call.ListFailed, "%s: the result has no list called %s", k.method, k.member))
+			return nil, fail(call.Refuse(call.ListFailed, "%s: the result has no list called %s", k.Method, k.Member))
 		}
 		if items = append(items, page...); len(items) > r.Items {
-			return nil, fail(call.Refuse(call.ListTooLong, "%s: more than %d items", k.method, r.Items))
+			return nil, fail(call.Refuse(call.ListTooLong, "%s: more than %d items", k.Method, r.Items))
 		}
 		cursor, err := wire.NextCursor(reply.Result, c.era == Legacy, cursors)
 		if err != nil {
-			return nil, fail(call.Refuse(call.ListFailed, "%s: %v", k.method, err))
+			return nil, fail(call.Refuse(call.ListFailed, "%s: %v", k.Method, err))
 		}
 		if cursor == nil {
 			return items, nil
 		}
 		cursors = append(cursors, cursor)
 	}
-	return nil, fail(call.Refuse(call.ListTooLong, "%s: more than %d pages", k.method, r.Pages))
+	return nil, fail(call.Refuse(call.ListTooLong, "%s: more than %d pages", k.Method, r.Pages))
 }
 
 // listing is the refusal of a list that failed: reading one has no effect, so

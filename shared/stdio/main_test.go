@@ -16,6 +16,7 @@ import (
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/stdio"
+	"mcprelay/shared/wire"
 )
 
 // The environment by which the test binary becomes something else.
@@ -91,7 +92,7 @@ func scripted(s script, env ...string) stdio.Spec {
 
 // ask is a request for a tool.
 func ask(spec stdio.Spec, tool string) stdio.Request {
-	return stdio.Request{Key: "one", Server: "docs", Spec: spec, Operation: call.OperationToolsCall, Tool: tool, Arguments: json.RawMessage(`{}`)}
+	return stdio.Request{Key: "one", Server: "docs", Spec: spec, Asked: wire.Asked{Operation: call.OperationToolsCall, Tool: tool, Arguments: json.RawMessage(`{}`)}}
 }
 
 // result makes the call and gives its result.

@@ -85,29 +85,14 @@ const (
 // Request is what one call asks of one server. Everything in it was decided
 // before: the policy allowed the tool, the secrets were found.
 type Request struct {
-	Key       string // which child, must be set: callers that differ never share one
-	Server    string // its name, for the log
-	Spec      Spec   // a child that was started by another one is ended first
-	Operation call.Operation
-	List      call.List       // for List: which one; empty means tools
-	Tool      string          // the server's own name, for tools/call
-	Resource  string          // a URI, for resources/read; a URI template, for a completion of one
-	Prompt    string          // the server's own name, for prompts/get or a completion of one
-	Arguments json.RawMessage // the agent's object; nil for none
-	Argument  json.RawMessage // of a completion: params.argument
-	Context   json.RawMessage // of a completion: params.context, or nil
-	Meta      json.RawMessage // the agent's params._meta, or nil
-	// Capabilities is what a modern server may ask the agent for: an object, sent
-	// as clientCapabilities; nil for nothing. A legacy one is never told of any.
-	Capabilities json.RawMessage
-	// InputResponses is what the agent answers to what a modern server asked for,
-	// an object, and RequestState the server's own state of it, a JSON string;
-	// nil for none. With either, a legacy server is not asked: it would run what
-	// the agent may have declined.
-	InputResponses json.RawMessage
-	RequestState   json.RawMessage
-	Pages          int // of a list; 10
-	Items          int // of a list; 64
+	Key        string          // which child, must be set: callers that differ never share one
+	Server     string          // its name, for the log
+	Spec       Spec            // a child that was started by another one is ended first
+	wire.Asked                 // by the server's own names
+	List       call.List       // for List: which one; empty means tools
+	Meta       json.RawMessage // the agent's params._meta, or nil
+	Pages      int             // of a list; 10
+	Items      int             // of a list; 64
 	// Notify is given each notification of the server that is about this
 	// request as it comes, on the caller's goroutine: progress with the
 	// progressToken of Meta, and log messages. The bytes are valid during the
@@ -119,24 +104,9 @@ type Request struct {
 	// Mask takes the secrets of Spec.Env out of a line that the child wrote to
 	// its stderr; a line with a part of a secret that has line breaks does not
 	// come to it and is not shown. It is kept for the life of a child that this
-	// request starts. Without it lines are counted and never shown.
+	// request starts. Without it lines are counted and never shown. It is put to
+	// the server's instructions too.
 	Mask func(line string) string
-}
-
-// ask is what the server is asked. Only the operation's own fields count.
-func (r *Request) ask() wire.Ask {
-	a := wire.Ask{Operation: r.Operation, InputResponses: r.InputResponses, RequestState: r.RequestState}
-	switch r.Operation {
-	case call.OperationToolsCall:
-		a.Name, a.Arguments = r.Tool, r.Arguments
-	case call.OperationPromptsGet:
-		a.Name, a.Arguments = r.Prompt, r.Arguments
-	case call.OperationResourcesRead:
-		a.URI = r.Resource
-	case call.OperationComplete:
-		a.Name, a.URI, a.Argument, a.Context = r.Prompt, r.Resource, r.Argument, r.Context
-	}
-	return a
 }
 
 // Reply is the server's answer: of a call, exactly one of Result and Error is
@@ -158,7 +128,7 @@ type Facts struct {
 	Version string
 	// Offers is what the server said that it has when it was opened, and
 	// Instructions what it wants a model to know: plain text of at most
-	// [wire.MaxInstructions] bytes, the server's own words, masked by nobody.
+	// [wire.MaxInstructions] bytes, the server's own words under [Request.Mask].
 	Offers       call.Offers
 	Instructions string
 	Session      string // one of the Session constants; empty before there is a child

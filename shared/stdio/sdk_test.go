@@ -12,6 +12,7 @@ import (
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/stdio"
+	"mcprelay/shared/wire"
 	"mcprelay/test/peers"
 )
 
@@ -66,7 +67,7 @@ func others(t *testing.T) map[string]stdio.Spec {
 const stdioStartup = wait
 
 func TestServersOfOthersAreOpenedListedAndCalled(t *testing.T) {
-	calls := map[string]stdio.Request{
+	calls := map[string]wire.Asked{
 		"go-sdk":            {Tool: "echo", Arguments: json.RawMessage(`{"n":7}`)},
 		"everything":        {Tool: "echo", Arguments: json.RawMessage(`{"message":"seven"}`)},
 		"everything-server": {Tool: "test_simple_text", Arguments: json.RawMessage(`{}`)},
@@ -75,8 +76,8 @@ func TestServersOfOthersAreOpenedListedAndCalled(t *testing.T) {
 	for name, spec := range others(t) {
 		t.Run(name, func(t *testing.T) {
 			p := newPool(t, nil)
-			r := calls[name]
-			r.Key, r.Server, r.Spec, r.Operation = "one", name, spec, call.OperationToolsCall
+			r := stdio.Request{Key: "one", Server: name, Spec: spec, Asked: calls[name]}
+			r.Operation = call.OperationToolsCall
 			reply := result(t, p, r)
 			if reply.IsError || reply.Facts.Era != eras[name] {
 				t.Errorf("got %s, era %q, want era %s", reply.Result, reply.Facts.Era, eras[name])
@@ -98,7 +99,7 @@ func TestServersOfOthersAreOpenedListedAndCalled(t *testing.T) {
 
 func TestTheSDKsServerIsCancelledAndGoesOn(t *testing.T) {
 	p := newPool(t, nil)
-	r := stdio.Request{Key: "one", Spec: others(t)["go-sdk"], Operation: call.OperationToolsCall, Tool: "progress", Arguments: json.RawMessage(`{}`), Meta: json.RawMessage(`{"progressToken":5}`)}
+	r := stdio.Request{Key: "one", Spec: others(t)["go-sdk"], Asked: wire.Asked{Operation: call.OperationToolsCall, Tool: "progress", Arguments: json.RawMessage(`{}`)}, Meta: json.RawMessage(`{"progressToken":5}`)}
 	steps := 0
 	r.Notify = func(string, json.RawMessage) { steps++ }
 	first := result(t, p, r)

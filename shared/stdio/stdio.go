@@ -88,7 +88,7 @@ func New(c Config) *Pool {
 // are not complete.
 func (p *Pool) Call(ctx context.Context, r Request) (Reply, error) {
 	var reply Reply
-	m := message{method: string(r.Operation), ask: r.ask(), meta: r.Meta, capabilities: r.Capabilities, traceparent: r.Traceparent}
+	m := message{method: string(r.Operation), ask: r.Ask(), meta: r.Meta, capabilities: r.Capabilities, traceparent: r.Traceparent}
 	if r.Key == "" || !m.ask.Complete() {
 		return reply, call.Refuse(call.Internal, "a call of operation %q", r.Operation)
 	}

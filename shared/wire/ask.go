@@ -6,6 +6,45 @@ import (
 	"mcprelay/shared/call"
 )
 
+// Asked is what an agent asks of a server, under the server's own names, with
+// what it can be asked in turn. What is raw is the agent's or the server's own
+// bytes, nil for nothing. Only the operation's own fields count.
+type Asked struct {
+	Operation call.Operation
+	Tool      string          // for tools/call
+	Resource  string          // a URI, for resources/read; a URI template, for a completion of one
+	Prompt    string          // for prompts/get or a completion of one
+	Arguments json.RawMessage // an object, sent as these bytes
+	Argument  json.RawMessage // of a completion: params.argument
+	Context   json.RawMessage // of a completion: params.context
+	// Capabilities is what a modern server may ask the agent for: an object, sent
+	// as clientCapabilities. One of 2025-11-25 or older is never told of any: it
+	// would ask within the stream, where nobody answers.
+	Capabilities json.RawMessage
+	// InputResponses is what the agent answers to what a modern server asked for,
+	// an object, and RequestState the server's own state of it, a JSON string.
+	// With either, a server of 2025-11-25 or older is not asked: it would run what
+	// the agent may have declined.
+	InputResponses json.RawMessage
+	RequestState   json.RawMessage
+}
+
+// Ask is what the server is asked.
+func (r *Asked) Ask() Ask {
+	a := Ask{Operation: r.Operation, InputResponses: r.InputResponses, RequestState: r.RequestState}
+	switch r.Operation {
+	case call.OperationToolsCall:
+		a.Name, a.Arguments = r.Tool, r.Arguments
+	case call.OperationPromptsGet:
+		a.Name, a.Arguments = r.Prompt, r.Arguments
+	case call.OperationResourcesRead:
+		a.URI = r.Resource
+	case call.OperationComplete:
+		a.Name, a.URI, a.Argument, a.Context = r.Prompt, r.Resource, r.Argument, r.Context
+	}
+	return a
+}
+
 // Ask is an agent's request to a server, before it is the params of a message.
 // What is raw is the agent's or the server's own bytes, nil for nothing.
 type Ask struct {

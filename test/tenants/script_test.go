@@ -37,7 +37,7 @@ func other(t string) string {
 
 // step is at random. Now and then it guesses a name of the other tenant.
 func (c chance) step(n int) *step {
-	s := &step{does: one(c, "call", "call", "call", "call", "read", "prompt", "view", "views", "peek", "offered", "headers", "simulate", "open", "end")}
+	s := &step{does: one(c, "call", "call", "call", "call", "read", "prompt", "view", "views", "peek", "unrecorded", "headers", "simulate", "open", "end")}
 	named := c
 	if s.guess = c.often(15); s.guess {
 		named.tenant = other(c.tenant)
@@ -95,8 +95,9 @@ func (r *run) ask(ctx context.Context, does string, c call.Call) string {
 		return text
 	case "peek":
 		return shown(r.relay.Peek(ctx, c))
-	case "offered":
-		return told(r.relay.Offered(ctx, c))
+	case "unrecorded":
+		v, refusal := r.relay.Read(ctx, c)
+		return shown(v) + told(refusal)
 	case "headers":
 		return fmt.Sprint(r.relay.Headers(ctx, c))
 	case "simulate":

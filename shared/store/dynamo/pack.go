@@ -14,38 +14,9 @@ import (
 	"mcprelay/shared/catalog"
 )
 
-const (
-	// MaxListed is the most items of one list of a catalog; the hard cap of
-	// max_tools is half of it.
-	MaxListed = 1024
-	// MaxCatalog bounds the descriptors of one catalog, in bytes: the defaults
-	// of max_tools and max_descriptor_bytes multiplied. Reading as much takes
-	// DynamoDB 16 pages.
-	MaxCatalog = 16 << 20
-	// maxUnpacked bounds one text, in bytes, before it is compressed; the hard
-	// cap of max_descriptor_bytes is a quarter of it.
-	maxUnpacked = 4 << 20
-)
-
-// inBounds refuses descriptors that are too many, or too large together.
-func inBounds(entries []catalog.Entry) error {
-	size, listed := 0, 0
-	for i, e := range entries {
-		if listed++; i > 0 && e.List != entries[i-1].List {
-			listed = 1
-		}
-		if listed > MaxListed {
-			return fmt.Errorf("%w: over %d %s", ErrTooLarge, MaxListed, e.List)
-		}
-		if size += len(e.Raw); size > MaxCatalog {
-			return fmt.Errorf("%w: its descriptors up to %.128q have %d bytes, at most %d", ErrTooLarge, e.Name, size, MaxCatalog)
-		}
-		if !utf8.ValidString(e.Name) {
-			return fmt.Errorf("the name %.128q is not UTF-8", e.Name)
-		}
-	}
-	return nil
-}
+// maxUnpacked bounds one text, in bytes, before it is compressed; the hard cap
+// of max_descriptor_bytes is a quarter of it.
+const maxUnpacked = 4 << 20
 
 // packJSON sets the body to the JSON form of a value.
 func (i item) packJSON(value any) error {

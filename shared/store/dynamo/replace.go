@@ -56,7 +56,7 @@ func (w *replacement) pack(c catalog.Catalog) error {
 		return errors.New("it has no tenant or no server")
 	}
 	entries := c.Entries()
-	if err := inBounds(entries); err != nil {
+	if err := catalog.InBounds(entries, ErrTooLarge); err != nil {
 		return err
 	}
 	w.active = catalogKey(w.tenant, w.server, sortActive)

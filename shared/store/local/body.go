@@ -3,7 +3,6 @@ package local
 import (
 	"encoding/json"
 	"fmt"
-	"unicode/utf8"
 
 	"mcprelay/shared/catalog"
 )
@@ -40,8 +39,13 @@ func unpack(text []byte, version int64) (catalog.Catalog, error) {
 // pack is a catalog as it is stored, or why it cannot be.
 func pack(c catalog.Catalog) ([]byte, error) {
 	entries := c.Entries()
-	if err := inBounds(entries); err != nil {
+	if err := catalog.InBounds(entries, ErrTooLarge); err != nil {
 		return nil, err
+	}
+	for _, e := range entries {
+		if err := asItem(e.Raw); err != nil {
+			return nil, fmt.Errorf("%.128q of its %s: %w", e.Name, e.List, err)
+		}
 	}
 	for what, value := range map[string]any{"what was left out of it": c, "its pins": c.Pins} {
 		text, err := json.Marshal(value)
@@ -53,28 +57,4 @@ func pack(c catalog.Catalog) ([]byte, error) {
 		}
 	}
 	return json.Marshal(body{Format: bodyFormat, Head: c, Pins: c.Pins, Items: entries})
-}
-
-// inBounds refuses descriptors that are too many or too large, one by one or
-// together.
-func inBounds(entries []catalog.Entry) error {
-	size, listed := 0, 0
-	for i, e := range entries {
-		if listed++; i > 0 && e.List != entries[i-1].List {
-			listed = 1
-		}
-		if listed > MaxListed {
-			return fmt.Errorf("%w: over %d %s", ErrTooLarge, MaxListed, e.List)
-		}
-		if size += len(e.Raw); size > MaxCatalog {
-			return fmt.Errorf("%w: its descriptors up to %.128q have %d bytes, at most %d", ErrTooLarge, e.Name, size, MaxCatalog)
-		}
-		if !utf8.ValidString(e.Name) {
-			return fmt.Errorf("the name %.128q is not UTF-8", e.Name)
-		}
-		if err := asItem(e.Raw); err != nil {
-			return fmt.Errorf("%.128q of its %s: %w", e.Name, e.List, err)
-		}
-	}
-	return nil
 }

@@ -10,19 +10,10 @@ import (
 	"mcprelay/shared/catalog"
 )
 
-// The bounds of one catalog: what DynamoDB keeps of it, so that nothing works
-// on one machine only.
-const (
-	// MaxListed is the most items of one list; the hard cap of max_tools is half
-	// of it.
-	MaxListed = 1024
-	// MaxCatalog bounds the descriptors together, in bytes: the defaults of
-	// max_tools and max_descriptor_bytes multiplied.
-	MaxCatalog = 16 << 20
-	// maxText bounds one descriptor, in bytes, before it is compressed; the hard
-	// cap of max_descriptor_bytes is a quarter of it.
-	maxText = 4 << 20
-)
+// maxText bounds one descriptor, in bytes, before it is compressed, as for
+// DynamoDB, so that nothing works on one machine only; the hard cap of
+// max_descriptor_bytes is a quarter of it.
+const maxText = 4 << 20
 
 // Catalog gives the stored catalog of a server; the zero Catalog where none is
 // stored. Of one that a relay stored which knew tools only it gives the version
