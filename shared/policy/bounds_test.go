@@ -95,8 +95,8 @@ func explosions() map[string]string {
 		"a range":             deny("count(numbers.range(1, 1000000000)) > 0"),
 		"a range of steps":    deny("count(numbers.range_step(1, 1000000000, 2)) > 0"),
 		"every":               deny("xs := numbers.range(1, 3000); every a in xs { every b in xs { a + b > 0 } }"),
-		"concat that doubles": grow(`x%d := concat("", [x%[2]d, x%[2]d])`),
-		"arrays that double":  strings.Replace(grow("x%d := array.concat(x%[2]d, x%[2]d)"), `"0123456789abcdef"`, "[1, 2, 3, 4, 5, 6, 7, 8]", 1),
+		"a text that doubles": grow(`x%d := concat("", [x%[2]d, x%[2]d])`),
+		"an array that doubles":  strings.Replace(grow("x%d := array.concat(x%[2]d, x%[2]d)"), `"0123456789abcdef"`, "[1, 2, 3, 4, 5, 6, 7, 8]", 1),
 		"messages":            "deny contains sprintf(\"%d\", [n]) if some n in numbers.range(1, 100000000)",
 	}
 }
@@ -112,7 +112,11 @@ func TestTheDeadlineEndsEvaluation(t *testing.T) {
 		if took := time.Since(start); took > 50*policy.MaxEvaluation {
 			t.Errorf("%s took %v", name, took)
 		}
-		if want := "policy boom: it took longer than 100ms"; o.Err == nil || o.Err.Error() != want {
+		want := "policy boom: it took longer than 100ms"
+		if strings.HasSuffix(name, "that doubles") {
+			want = "a function has too much to do"
+		}
+		if o.Err == nil || !strings.Contains(o.Err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", name, o.Err, want)
 		}
 		if alone := (policy.Outcome{Err: o.Err}); alone.Refusal(true) == nil {

@@ -20,13 +20,10 @@ import (
 // graph.reachable_paths, strings.render_template, rego.parse_module, graphql.*,
 // and what took more than 150 ms or 100 MB in one step with 0.5 MB of the agent's
 // text or 10,000 numbers: json.marshal (0.7 GB), json.marshal_with_options, which
-// repeats a prefix on each line, replace and strings.replace_n (0.3 GB),
-// regex.replace, regex.find_all_string_submatch_n (0.8 GB), product (0.3 GB),
-// array.flatten, strings.any_prefix_match and its like, graph.reachable,
-// object.subset (1 s), urlquery.encode_object (0.8 GB). Policies cannot do without
-// concat (0.5 GB for 1,000 times the same 0.5 MB), template strings and sprintf
-// (0.5 GB for a list of 300 of them), though they do that too: what holds them is
-// the bound of the agent's params, and for sprintf checkFormats.
+// repeats a prefix on each line, strings.replace_n (0.3 GB), regex.replace,
+// regex.find_all_string_submatch_n (0.8 GB), product (0.3 GB), array.flatten,
+// strings.any_prefix_match and its like, graph.reachable, object.subset (1 s),
+// urlquery.encode_object (0.8 GB). What is in the list is held by boundSteps.
 const builtins = `
 	all any assign cast_array cast_boolean cast_null cast_object cast_set cast_string
 	count eq equal gt gte lt lte max min neq sort sum
@@ -39,7 +36,7 @@ const builtins = `
 	urlquery.decode urlquery.decode_object urlquery.encode
 	crypto.hmac.equal crypto.hmac.md5 crypto.hmac.sha1 crypto.hmac.sha256 crypto.hmac.sha512
 	crypto.md5 crypto.sha1 crypto.sha256
-	concat contains endswith format_int indexof indexof_n lower split sprintf startswith
+	concat contains endswith format_int indexof indexof_n lower replace split sprintf startswith
 	strings.count strings.reverse strings.split_n
 	substring trim trim_left trim_prefix trim_right trim_space trim_suffix upper
 	glob.match glob.quote_meta

@@ -27,6 +27,7 @@ func prepare(s Source) (p prepared, doubts []string, err error) {
 			err = &CompileError{Policy: s.Name, Message: "the compiler failed on it"}
 		}
 	}()
+	boundSteps()
 	if len(s.Text) > MaxSource {
 		return prepared{}, nil, &CompileError{Policy: s.Name, Message: fmt.Sprintf("it is longer than %d bytes", MaxSource)}
 	}

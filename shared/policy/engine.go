@@ -66,12 +66,13 @@ func (e *CompileError) Error() string {
 // # Bounds
 //
 // An evaluation ends at [MaxEvaluation]: between any two steps, and within the
-// functions that can make much of little (numbers.range, concat). OPA
-// has no bound of memory. What holds it is that a policy cannot build for
-// longer than that (what was tried took 120 MB at most), that functions which build more in one step than they are
-// given are left out, and that the agent's params are bounded before. A policy
-// that makes numbers out of the agent's strings should look at their length
-// first: one step of arithmetic on millions of digits takes seconds.
+// functions that can make much of little (numbers.range, concat). OPA has no
+// bound of memory, nor one within a step. What holds them is that a policy cannot
+// build for longer than that (what was tried took 120 MB at most), that functions
+// give at most 32 MiB in one evaluation, and that a function which would look for
+// too much in too long a text, or for a pattern in too many ways, ends the
+// evaluation before it begins. A call for which that happens is refused with
+// policy_failed in any case, since it is partly the agent's doing.
 type Engine struct {
 	policies []prepared
 }

@@ -54,10 +54,15 @@ func (o Outcome) Refusal(open bool) *call.Refusal {
 	switch {
 	case len(o.Deny) > 0:
 		return call.Refuse(call.DeniedByPolicy, "%s", cut(strings.Join(o.Deny, "; ")))
-	case o.Err != nil && (!open || errors.Is(o.Err, errInput) || errors.Is(o.Err, errSlow) || errors.Is(o.Err, errEnded)):
+	case o.Err != nil && (!open || unasked(o.Err)):
 		return call.Refuse(call.PolicyFailed, "%s", cut(o.Err.Error()))
 	}
 	return nil
+}
+
+// unasked reports whether a policy was not asked to its end.
+func unasked(err error) bool {
+	return errors.Is(err, errInput) || errors.Is(err, errSlow) || errors.Is(err, errLarge) || errors.Is(err, errEnded)
 }
 
 // Evaluate asks every policy about in, those that enforce and those that do
@@ -199,6 +204,8 @@ func explain(err error) error {
 	switch {
 	case topdown.IsCancel(err):
 		return errSlow
+	case errors.As(err, &e) && e.Code == codeLarge:
+		return fmt.Errorf("line %d, column %d: %w: %s", e.Location.Row, e.Location.Col, errLarge, e.Message)
 	case errors.As(err, &e) && e.Location != nil:
 		return fmt.Errorf("line %d, column %d: %s", e.Location.Row, e.Location.Col, e.Code)
 	}

@@ -91,7 +91,8 @@ func Load(root string) (*Tree, error) {
 			}
 			return nil
 		}
-		if !d.Type().IsRegular() {
+		// In a linked worktree .git is a file, which names the folder of the other.
+		if !d.Type().IsRegular() || rel == ".git" {
 			return nil
 		}
 		return t.add(groups, rel)

@@ -35,6 +35,7 @@ func TestLoadLeavesOutWhatIsNotOurs(t *testing.T) {
 		"bin/z.go":              "package z\n",
 		".github/ci.yml":        "on: push\n",
 		".ci/run":               "#!/bin/sh\n",
+		".git":                  "gitdir: ../a\n",
 		"blob":                  "a\x00b",
 		"test/arch/testdata/t":  "t",
 		"other/arch/testdata/o": "o",
@@ -44,7 +45,7 @@ func TestLoadLeavesOutWhatIsNotOurs(t *testing.T) {
 	}
 	for name, want := range map[string]bool{
 		"a/a.go": true, "a/testdata/words.txt": true, "a/testdata/broken.go": true, ".github/ci.yml": true, ".ci/run": true, "other/arch/testdata/o": true,
-		".cache/x/x.go": false, "node_modules/y/y.go": false, "bin/z.go": false, "blob": false, "test/arch/testdata/t": false,
+		".cache/x/x.go": false, "node_modules/y/y.go": false, "bin/z.go": false, "blob": false, ".git": false, "test/arch/testdata/t": false,
 	} {
 		if _, got := tree.Texts[name]; got != want {
 			t.Errorf("%s: read as text %v, want %v", name, got, want)
