@@ -90,14 +90,14 @@ func explosions() map[string]string {
 	}
 	deny := func(what string) string { return "deny contains m if { " + what + "; m := \"done\" }" }
 	return map[string]string{
-		"a comprehension":     deny("xs := numbers.range(1, 1000); count([1 | some a in xs; some b in xs; some c in xs; a + b + c == 7]) > 0"),
-		"a product kept":      deny("xs := numbers.range(1, 1000); count({[a, b, c] | some a in xs; some b in xs; some c in xs}) > 0"),
-		"a range":             deny("count(numbers.range(1, 1000000000)) > 0"),
-		"a range of steps":    deny("count(numbers.range_step(1, 1000000000, 2)) > 0"),
-		"every":               deny("xs := numbers.range(1, 3000); every a in xs { every b in xs { a + b > 0 } }"),
-		"a text that doubles": grow(`x%d := concat("", [x%[2]d, x%[2]d])`),
-		"an array that doubles":  strings.Replace(grow("x%d := array.concat(x%[2]d, x%[2]d)"), `"0123456789abcdef"`, "[1, 2, 3, 4, 5, 6, 7, 8]", 1),
-		"messages":            "deny contains sprintf(\"%d\", [n]) if some n in numbers.range(1, 100000000)",
+		"a comprehension":       deny("xs := numbers.range(1, 1000); count([1 | some a in xs; some b in xs; some c in xs; a + b + c == 7]) > 0"),
+		"a product kept":        deny("xs := numbers.range(1, 1000); count({[a, b, c] | some a in xs; some b in xs; some c in xs}) > 0"),
+		"a range":               deny("count(numbers.range(1, 1000000000)) > 0"),
+		"a range of steps":      deny("count(numbers.range_step(1, 1000000000, 2)) > 0"),
+		"every":                 deny("xs := numbers.range(1, 3000); every a in xs { every b in xs { a + b > 0 } }"),
+		"a text that doubles":   grow(`x%d := concat("", [x%[2]d, x%[2]d])`),
+		"an array that doubles": strings.Replace(grow("x%d := array.concat(x%[2]d, x%[2]d)"), `"0123456789abcdef"`, "[1, 2, 3, 4, 5, 6, 7, 8]", 1),
+		"messages":              "deny contains sprintf(\"%d\", [n]) if some n in numbers.range(1, 100000000)",
 	}
 }
 
@@ -112,11 +112,9 @@ func TestTheDeadlineEndsEvaluation(t *testing.T) {
 		if took := time.Since(start); took > 50*policy.MaxEvaluation {
 			t.Errorf("%s took %v", name, took)
 		}
-		want := "policy boom: it took longer than 100ms"
-		if strings.HasSuffix(name, "that doubles") {
-			want = "a function has too much to do"
-		}
-		if o.Err == nil || !strings.Contains(o.Err.Error(), want) {
+		// Which of the two ends what doubles depends on the machine.
+		large := strings.HasSuffix(name, "that doubles") && o.Err != nil && strings.Contains(o.Err.Error(), "a function has too much to do")
+		if want := "policy boom: it took longer than 100ms"; !large && (o.Err == nil || o.Err.Error() != want) {
 			t.Errorf("%s: got %v, want %s", name, o.Err, want)
 		}
 		if alone := (policy.Outcome{Err: o.Err}); alone.Refusal(true) == nil {

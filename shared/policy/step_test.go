@@ -4,21 +4,24 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/policy"
 )
 
-// stepOf asks a policy that denies with what use gives for the agent's a and b.
-func stepOf(t *testing.T, use, a, b string) policy.Outcome {
+// stepOf asks a policy that denies where use gives nothing for the agent's a and
+// b. Its time does not pass, so that no deadline hides a bound.
+func stepOf(t *testing.T, use, a, b string) (o policy.Outcome) {
 	t.Helper()
 	e := engine(t, policy.Source{Name: "p", Text: "package chalk.policy\na := input.request.params.a\nb := input.request.params.b\nv contains x if x := " + use + "\ndeny contains \"nothing\" if count(v) == 0"})
 	params, err := json.Marshal(map[string]string{"a": a, "b": b})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e.Evaluate(t.Context(), policy.Input{Params: params})
+	synctest.Test(t, func(t *testing.T) { o = e.Evaluate(t.Context(), policy.Input{Params: params}) })
+	return o
 }
 
 // Each of these takes from half a second to minutes, or makes half a gigabyte,
