@@ -41,6 +41,7 @@ func (r *Record) AppendJSON(dst []byte) []byte {
 func (r *Record) appendCall(dst []byte) []byte {
 	dst = text(dst, "kind", string(r.Kind))
 	dst = text(dst, "key_id", r.KeyID)
+	dst = text(dst, "issuer", r.Issuer)
 	dst = text(dst, "face", string(r.Face))
 	dst = text(dst, "operation", string(r.Operation))
 	dst = text(dst, "run", r.Run)

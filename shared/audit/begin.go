@@ -21,6 +21,7 @@ func Begin(c call.Call) Record {
 		Agent:          c.Principal.Subject,
 		Kind:           c.Principal.Kind,
 		KeyID:          c.Principal.KeyID,
+		Issuer:         c.Principal.TokenIssuer,
 		Face:           c.Face,
 		Operation:      c.Operation,
 		Server:         c.Server,

@@ -51,6 +51,7 @@ type Record struct {
 
 	Kind        call.Kind      `json:"kind,omitempty"`
 	KeyID       string         `json:"key_id,omitempty"`
+	Issuer      string         `json:"issuer,omitempty"` // of the caller's JWT
 	Face        call.Face      `json:"face,omitempty"`
 	Operation   call.Operation `json:"operation,omitempty"`
 	Run         string         `json:"run,omitempty"`

@@ -182,7 +182,7 @@ func TestARecordComesBackWhole(t *testing.T) {
 func theCall() call.Call {
 	return call.Call{
 		ID: "01J", At: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC),
-		Principal: call.Principal{Tenant: "acme", Subject: "ci", Kind: call.KindUser, KeyID: "abcd1234"},
+		Principal: call.Principal{Tenant: "acme", Subject: "ci", Kind: call.KindUser, KeyID: "abcd1234", TokenIssuer: "https://id.example.com"},
 		Operation: call.OperationToolsCall, Server: "docs", Tool: "find", Arguments: json.RawMessage(`{"q":1}`),
 	}
 }

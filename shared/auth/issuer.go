@@ -177,7 +177,9 @@ func (i trusted) principal(t jws) (call.Principal, *call.Refusal) {
 			return call.Principal{}, deny("the subject of the token is not mapped to a caller")
 		}
 	}
-	return call.Principal{Tenant: i.Tenant, Subject: subject, Kind: i.Kind, Scopes: i.scopes(t), Issuer: issuer, Path: i.path}, nil
+	return call.Principal{
+		Tenant: i.Tenant, Subject: subject, Kind: i.Kind, Scopes: i.scopes(t), Issuer: issuer, TokenIssuer: i.Issuer.Issuer, Path: i.path,
+	}, nil
 }
 
 // scopes are those that the token names, as far as the registration goes. A

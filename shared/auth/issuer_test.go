@@ -79,7 +79,10 @@ func TestSubjectsAreMappedOrRefused(t *testing.T) {
 			}
 			// Whoever the tenant named itself is the same by any credential.
 			p, refusal := court.auth.Authenticate(t.Context(), bearer(f.text(t)))
-			if named := p.Issuer != ""; named != (refusal == nil && c.subjects == nil) {
+			if p.TokenIssuer != "" != (refusal == nil) {
+			t.Errorf("the token is that of issuer %q", p.TokenIssuer)
+		}
+		if named := p.Issuer != ""; named != (refusal == nil && c.subjects == nil) {
 				t.Errorf("the caller is that of issuer %q", p.Issuer)
 			}
 		})
@@ -215,7 +218,7 @@ func TestTheAudienceTellsTenantsApart(t *testing.T) {
 	c.issuers = append(c.issuers, second)
 	f := genuine(c.clock.at)
 	f.claims["aud"] = `"https://umbra.example.com"`
-	want := call.Principal{Tenant: "umbra", Subject: "alice", Kind: call.KindTrustedIssuer, Scopes: []call.Scope{call.ScopeCall}, Issuer: c.issuers[1].Issuer}
+	want := call.Principal{Tenant: "umbra", Subject: "alice", Kind: call.KindTrustedIssuer, Scopes: []call.Scope{call.ScopeCall}, Issuer: c.issuers[1].Issuer, TokenIssuer: c.issuers[1].Issuer}
 	got, refusal := c.auth.Authenticate(t.Context(), bearer(f.text(t)))
 	if diff := cmp.Diff(want, got); diff != "" || refusal != nil {
 		t.Errorf("%v (-want +got):\n%s", refusal, diff)

@@ -19,7 +19,7 @@ import (
 
 func TestPrincipalOfAnIssuedToken(t *testing.T) {
 	c := newCourt(t)
-	want := call.Principal{Tenant: "acme", Subject: "alice", Kind: call.KindUser, Scopes: []call.Scope{call.ScopeCall}, Issuer: c.issuers[0].Issuer}
+	want := call.Principal{Tenant: "acme", Subject: "alice", Kind: call.KindUser, Scopes: []call.Scope{call.ScopeCall}, Issuer: c.issuers[0].Issuer, TokenIssuer: c.issuers[0].Issuer}
 	got, refusal := c.auth.Authenticate(t.Context(), bearer(genuine(c.clock.at).text(t)))
 	if diff := cmp.Diff(want, got); diff != "" || refusal != nil {
 		t.Errorf("%v (-want +got):\n%s", refusal, diff)

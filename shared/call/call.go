@@ -62,6 +62,10 @@ type Principal struct {
 	// Issuer is who named Subject, of a JWT whose subject is mapped to nobody
 	// here; empty where the tenant itself did.
 	Issuer string
+	// TokenIssuer is who issued the JWT that was shown, whether or not its
+	// subject is mapped; empty for other credentials. It is recorded, and
+	// decides nothing.
+	TokenIssuer string
 	// Path is the only path that the credential is for; empty for every one.
 	Path string
 }

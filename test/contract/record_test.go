@@ -36,7 +36,7 @@ func recordChecks() []check {
 // full is a record with something in every field.
 func full(tenant string) audit.Record {
 	r := intent(tenant, now())
-	r.KeyID, r.Face, r.Run = "k1234567", call.FacePlain, "run-1"
+	r.KeyID, r.Issuer, r.Face, r.Run = "k1234567", "https://id.example.com", call.FacePlain, "run-1"
 	r.Traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	r.Rule, r.Reasons = "mcp.docs.tool.*", []string{"a reason", `another, with "quotes" and <&>`}
 	r.ArgumentsBytes, r.ArgumentsPreview, r.ArgumentsDigest = 31, `{"n":9007199254740993,"f":1.0}`, "ab12"
