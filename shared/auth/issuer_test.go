@@ -80,9 +80,9 @@ func TestSubjectsAreMappedOrRefused(t *testing.T) {
 			// Whoever the tenant named itself is the same by any credential.
 			p, refusal := court.auth.Authenticate(t.Context(), bearer(f.text(t)))
 			if p.TokenIssuer != "" != (refusal == nil) {
-			t.Errorf("the token is that of issuer %q", p.TokenIssuer)
-		}
-		if named := p.Issuer != ""; named != (refusal == nil && c.subjects == nil) {
+				t.Errorf("the token is that of issuer %q", p.TokenIssuer)
+			}
+			if named := p.Issuer != ""; named != (refusal == nil && c.subjects == nil) {
 				t.Errorf("the caller is that of issuer %q", p.Issuer)
 			}
 		})
