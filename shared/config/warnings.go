@@ -20,7 +20,7 @@ func (p parts) warn(t *registry.Tenant) {
 	}
 	p.warnBudgets()
 	for _, n := range p.issuers {
-		warnSubjects(object{n}.get("subjects"), t)
+		warnSubjects(object{n}, t)
 	}
 }
 
@@ -41,14 +41,29 @@ func (p parts) warnBudgets() {
 	}
 }
 
-func warnSubjects(n node, t *registry.Tenant) {
-	if n.present() && len(n.members) == 0 {
-		n.warn("it is empty: every caller of this issuer is refused")
+// warnSubjects looks for callers of an issuer that nothing narrows, though
+// something narrows others.
+func warnSubjects(issuer object, t *registry.Tenant) {
+	subjects := issuer.get("subjects")
+	if subjects.present() && len(subjects.members) == 0 {
+		subjects.warn("it is empty: every caller of this issuer is refused")
 	}
-	for _, m := range n.entries() {
-		if _, ok := t.Agents[m.value.text()]; !ok && len(t.Agents) > 0 {
+	if len(t.Agents) == 0 {
+		return
+	}
+	for _, m := range subjects.entries() {
+		if a, ok := t.Agents[m.value.text()]; !ok || a.Issuer != "" {
 			m.value.warn("agents has no entry for this subject, so nothing narrows it")
 		}
+	}
+	name := issuer.get("issuer")
+	for _, a := range t.Agents {
+		if a.Issuer == name.text() {
+			return
+		}
+	}
+	if !subjects.present() {
+		name.warn("agents has no entry with this issuer, so nothing narrows its callers")
 	}
 }
 

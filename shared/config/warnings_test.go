@@ -104,13 +104,17 @@ func TestUnknownNamesAreWarnedOf(t *testing.T) {
 		file object
 		want []string
 	}{
-		"nothing":              {warned(), nil},
-		"an agent's server":    {warned("agents", []any{object{"subject": "ci", "servers": []any{"docs", "wkii"}}}), []string{"agents[0].servers[1]: no server has this name"}},
-		"a budget of no tool":  {warned("budgets", object{"data.get": object{"per_day": 1}, "x": object{"per_day": 1}}), []string{"budgets.x: no tool has this budget class"}},
-		"a tool of no budget":  {warned("budgets", object{}), []string{"servers[0].config.budget_classes.get: there are no budgets: the calls of this class are not counted"}},
-		"a subject of nobody":  {warned("agents", []any{object{"subject": "ci"}}, "issuers", []any{issuer("subjects", object{"a": "ci", "b": "cl"})}), []string{"issuers[0].subjects.b: agents has no entry for this subject, so nothing narrows it"}},
-		"subjects, no agents":  {warned("issuers", []any{issuer("subjects", object{"a": "ci"})}), nil},
-		"a policy of the past": {warned("policies", []any{rego("p", "package chalk.policy\n\ndeny[msg] {\n\tinput.relay.run == \"\"\n\tmsg := \"no run\"\n}\n")}), []string{"policies[0].source: it is written in Rego v0: write it in v1, for instance with opa fmt --v0-v1"}},
+		"nothing":                              {warned(), nil},
+		"an agent's server":                    {warned("agents", []any{object{"subject": "ci", "servers": []any{"docs", "wkii"}}}), []string{"agents[0].servers[1]: no server has this name"}},
+		"a budget of no tool":                  {warned("budgets", object{"data.get": object{"per_day": 1}, "x": object{"per_day": 1}}), []string{"budgets.x: no tool has this budget class"}},
+		"a tool of no budget":                  {warned("budgets", object{}), []string{"servers[0].config.budget_classes.get: there are no budgets: the calls of this class are not counted"}},
+		"an issuer's subject for the tenant's": {warned("agents", []any{object{"subject": "ci", "issuer": "https://login.example.com"}}, "issuers", []any{issuer("subjects", object{"a": "ci"})}), []string{"issuers[0].subjects.a: agents has no entry for this subject, so nothing narrows it"}},
+		"callers that nothing narrows":         {warned("agents", []any{object{"subject": "ci"}}, "issuers", []any{issuer()}), []string{"issuers[0].issuer: agents has no entry with this issuer, so nothing narrows its callers"}},
+		"callers of whom one is narrowed":      {warned("agents", []any{object{"subject": "ci", "issuer": "https://login.example.com"}}, "issuers", []any{issuer()}), nil},
+		"callers where nobody is narrowed":     {warned("issuers", []any{issuer()}), nil},
+		"a subject of nobody":                  {warned("agents", []any{object{"subject": "ci"}}, "issuers", []any{issuer("subjects", object{"a": "ci", "b": "cl"})}), []string{"issuers[0].subjects.b: agents has no entry for this subject, so nothing narrows it"}},
+		"subjects, no agents":                  {warned("issuers", []any{issuer("subjects", object{"a": "ci"})}), nil},
+		"a policy of the past":                 {warned("policies", []any{rego("p", "package chalk.policy\n\ndeny[msg] {\n\tinput.relay.run == \"\"\n\tmsg := \"no run\"\n}\n")}), []string{"policies[0].source: it is written in Rego v0: write it in v1, for instance with opa fmt --v0-v1"}},
 	} {
 		if diff := cmp.Diff(c.want, warnings(t, c.file)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
