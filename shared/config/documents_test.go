@@ -45,7 +45,7 @@ func TestDocumentsOfAFile(t *testing.T) {
 		}
 		got = append(got, d.Kind+" "+d.Name)
 	}
-	names := []string{"tenant ", "rules ", "server docs", "server wiki", "agent ci", "agent Zoë #1", "policy reads-only", "policy later",
+	names := []string{"tenant ", "rules ", "server docs", "server wiki", "agent ci", "agent Zoë #1", "agent jo", "policy reads-only", "policy later",
 		"budget data.search", "budget data.read", "issuer https://login.example.com", "issuer https://ci.example.com/"}
 	if diff := cmp.Diff(names, got); diff != "" {
 		t.Errorf("documents (-want +got):\n%s", diff)
@@ -59,8 +59,8 @@ func TestDocumentsOfAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var kept struct{ Name, Source, Mode, File string }
-	if err := json.Unmarshal(docs[6].Body, &kept); err != nil || kept.Source != string(source) || kept.Mode != "audit" || kept.File != "" {
-		t.Errorf("the policy of a file is kept as %s, %v", docs[6].Body, err)
+	if err := json.Unmarshal(docs[7].Body, &kept); err != nil || kept.Source != string(source) || kept.Mode != "audit" || kept.File != "" {
+		t.Errorf("the policy of a file is kept as %s, %v", docs[7].Body, err)
 	}
 	tenant, err := config.Build("acme", docs, config.Options{})
 	if err != nil {
