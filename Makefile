@@ -49,6 +49,9 @@ fuzz: ## every fuzz target, $(FUZZTIME) inputs each
 	    echo "fuzz $$package $$target"; go test ./$$package -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=100x > .cache/fuzz.log 2>&1 || { cat .cache/fuzz.log; exit 1; }; \
 	  done; done
 
+soak: ## 100,000 random pairs of tenants, of which neither sees a word of the other
+	go test -count=1 -v -run '^TestNoTenantSeesAWordOfTheOther$$' ./test/tenants
+
 setup: ## install the emulators and tools that the tests use, pinned, under .cache
 	@bash test/peers/setup.sh
 
