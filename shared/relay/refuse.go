@@ -41,7 +41,7 @@ func (r *Relay) Refuse(ctx context.Context, c call.Call, refusal *call.Refusal) 
 		r.refused.strangers.Add(1)
 		r.Log.LogAttrs(ctx, slog.LevelInfo, "refused",
 			slog.String("call_id", c.ID), slog.String("face", string(c.Face)),
-			slog.String("reason", string(refusal.Reason)), slog.String("stage", string(refusal.Row().Stage)))
+			slog.String("reason", string(refusal.Reason)), slog.String("stage", string(refusal.Row().Stage)), slog.String("detail", refusal.Detail))
 		return refusal
 	}
 	record := audit.Begin(c)
