@@ -28,6 +28,8 @@ const (
 	callerToken  = "mrt_0bCnOzMxY9k7iJuV6T4fGrEpQ1cDaBmNyLwX8j0OWaHY"
 	storedSecret = "stored-secret-of-keyed"
 	secretPrefix = "mcprelay/" // as in the template
+	sealName     = secretPrefix + "seal"
+	sealSecret   = "0123456789-of-no-use-anywhere-else-0123456789"
 )
 
 // registration is what is registered: each server is there for one reason.
@@ -124,7 +126,7 @@ func newStores(t *testing.T) *stores {
 	s.connect(t)
 	s.db = dynamodb.NewFromConfig(s.sdk, func(o *dynamodb.Options) { o.BaseEndpoint = &s.dynalite })
 	secrets := secretsmanager.NewFromConfig(s.sdk, func(o *secretsmanager.Options) { o.BaseEndpoint = &s.moto })
-	for name, value := range map[string]string{"acme/keyed": storedSecret, "acme/broken": "first-line\nsecond-line", "umbra/keyed": storedSecret} {
+	for name, value := range map[string]string{"acme/keyed": storedSecret, "acme/broken": "first-line\nsecond-line", "umbra/keyed": storedSecret, "seal": sealSecret} {
 		in := &secretsmanager.CreateSecretInput{Name: aws.String(secretPrefix + name), SecretString: aws.String(value)}
 		if _, err := secrets.CreateSecret(t.Context(), in); err != nil {
 			t.Fatalf("storing the secret %s: %v", name, err)

@@ -18,6 +18,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,18 +29,24 @@ import (
 )
 
 // The network that the real bootstrap finds: names in the hosts file, one
-// private address where the upstreams are, and loopback, where it may not go.
+// private address where the upstreams are, another and loopback, where it may
+// not go, and a public one, where an issuer is.
 const (
 	privateAddress = "10.77.0.2"
-	privateNetwork = "10.77.0.0/24"
+	insideAddress  = "10.77.0.3"
+	publicAddress  = "93.184.216.34"
 	hostsFile      = "127.0.0.1 localhost\n" +
 		privateAddress + " mcp.example.com legacy.example.com keyed.example.com slow.example.com\n" +
+		insideAddress + " inside.example.com\n" +
+		publicAddress + " login.example.com\n" +
 		"127.0.0.1 loop.example.com\n"
 )
 
 // network is the namespace of every test with the real bootstrap.
 func network() netns.Options {
-	return netns.Options{Addresses: []netip.Prefix{netip.MustParsePrefix(privateAddress + "/24")}, Hosts: hostsFile}
+	return netns.Options{Hosts: hostsFile, Addresses: []netip.Prefix{
+		netip.MustParsePrefix(privateAddress + "/24"), netip.MustParsePrefix(insideAddress + "/24"), netip.MustParsePrefix(publicAddress + "/32"),
+	}}
 }
 
 // world is everything around the real bootstrap: emulators in place of AWS,
@@ -51,7 +58,9 @@ type world struct {
 	modern    *peers.Counter // Go SDK's server, at mcp.example.com and keyed.example.com
 	legacy    *peers.Counter // server-everything, at legacy.example.com
 	slow      *slowServer    // at slow.example.com
+	login     *login         // at login.example.com
 	canary    *canary.Canary // where loop.example.com leads
+	inside    *canary.Canary // where inside.example.com leads
 	printed   *output
 }
 
@@ -68,17 +77,23 @@ func newWorld(t *testing.T) *world {
 		modern:    peers.Counted(t, peers.GoStateless(t)),
 		legacy:    peers.Counted(t, peers.Everything(t)),
 		slow:      newSlowServer(t),
+		login:     newLogin(t),
 		canary:    canary.Listen(t, "127.0.0.1:443"),
+		inside:    canary.Listen(t, insideAddress+":443"),
 		printed:   &output{},
 	}
-	w.env = append(w.stores.env(), "SSL_CERT_FILE="+w.serveUpstreams(t))
+	w.env = append(w.stores.env(), "SSL_CERT_FILE="+w.serveUpstreams(t), "RELAY_PUBLIC_URL="+publicURL)
+	w.login.register(t, w.stores)
 	return w
 }
 
-// start runs the real bootstrap.
+// start runs the real bootstrap, or another of the functions.
 func (w *world) start(t *testing.T, o runtimeapi.Options) *runtimeapi.Simulator {
 	t.Helper()
-	o.Bootstrap, o.Env, o.Log = w.bootstrap, w.env, w.printed
+	if o.Bootstrap == "" {
+		o.Bootstrap = w.bootstrap
+	}
+	o.Env, o.Log = append(slices.Clone(w.env), o.Env...), w.printed
 	return runtimeapi.Start(t, o)
 }
 
@@ -86,13 +101,14 @@ func (w *world) start(t *testing.T, o runtimeapi.Options) *runtimeapi.Simulator 
 // its name, and gives the file of the authority that signed their certificate.
 func (w *world) serveUpstreams(t *testing.T) string {
 	t.Helper()
-	certificate, authority := issue(t, "mcp.example.com", "legacy.example.com", "keyed.example.com", "slow.example.com")
+	certificate, authority := issue(t, "mcp.example.com", "legacy.example.com", "keyed.example.com", "slow.example.com", "login.example.com")
 	modern := forward(t, w.modern.URL)
 	handlers := map[string]http.Handler{
 		"mcp.example.com":    modern,
 		"keyed.example.com":  keyed(modern),
 		"legacy.example.com": forward(t, w.legacy.URL),
 		"slow.example.com":   w.slow,
+		"login.example.com":  w.login,
 	}
 	server := &http.Server{
 		ErrorLog: log.New(io.Discard, "", 0),
@@ -104,12 +120,14 @@ func (w *world) serveUpstreams(t *testing.T) string {
 			http.Error(rw, "no such host", http.StatusMisdirectedRequest)
 		}),
 	}
-	listener, err := net.Listen("tcp", privateAddress+":443")
-	if err != nil {
-		t.Fatal(err)
+	for _, address := range []string{privateAddress, publicAddress} {
+		listener, err := net.Listen("tcp", address+":443")
+		if err != nil {
+			t.Fatal(err)
+		}
+		secure := tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
+		go func() { _ = server.Serve(secure) }()
 	}
-	secure := tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
-	go func() { _ = server.Serve(secure) }()
 	t.Cleanup(func() { server.Close() })
 	return authority
 }
