@@ -42,6 +42,7 @@ func TestAQuickRunGoesEveryWay(t *testing.T) {
 			}
 			checkFigures(t, r)
 			checkCounters(t, r)
+			checkCold(t, r.Cold)
 			legacy := len(args) > 2
 			if initialized := r.Posts["initialize"] > 0; initialized != legacy {
 				t.Errorf("got the POSTs %v; initialize must come to a legacy upstream, and to no other", r.Posts)
@@ -101,7 +102,7 @@ func checkCounters(t *testing.T, r report) {
 }
 
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{{"-n", "0"}, {"-rounds", "0"}, {"nonsense"}, {"-quick", "more"}, {"load", "-clients", "0"}, {"load", "-size", "-1"}, {"upstream"}, {"forwarder", "-roots", "missing.pem"}, {"allocs", "-config", "missing.json"}} {
+	for _, args := range [][]string{{"-n", "0"}, {"-rounds", "0"}, {"nonsense"}, {"-quick", "more"}, {"load", "-clients", "0"}, {"load", "-size", "-1"}, {"upstream"}, {"forwarder", "-roots", "missing.pem"}, {"allocs", "-config", "missing.json"}, {"cold", "-starts", "0"}, {"cold", "more"}} {
 		if err := run(t.Context(), args, &bytes.Buffer{}); err == nil {
 			t.Errorf("%q: want an error", args)
 		}
@@ -170,13 +171,15 @@ func TestTheTextNamesEveryTarget(t *testing.T) {
 	r := newReport(options{rounds: 1}, rows, []allocs{{"relay", large, 12, 34}}, map[string]int{"tools/call": 7, "initialize": 2}, 5)
 	r.Lists = listing{Servers: 8, Tools: 64, Calls: 9, P50: 123, P99: 456, Bytes: 200 << 10}
 	r.Decisions = []decision{{Policies: 10, Micros: 314.2, Allocs: 77}}
+	r.Cold = colds{Starts: []coldStart{{Function: "authorizer", Request: "service token", Starts: 40, Ready: span{12.34, 23.45}, First: span{56.78, 67.89}, Second: span{0.91, 1.23}}}, Binaries: []binary{{"reconcile", 1234567}}}
 	if err := r.writeText(&out); err != nil {
 		t.Fatal(err)
 	}
 	if len(rows) != 8 {
 		t.Errorf("got %d setups, want every transport with every payload and number of clients", len(rows))
 	}
-	for _, want := range append(targets(), "plain", "tls", "64 B", "256 KiB", "1000", "8 servers with 64 tools", "314.2", "77", "p50 123 us, p99 456 us of 9 lists", "200 KiB", "counted 7 calls", "2 other POSTs", "the 5 calls") {
+	for _, want := range append(targets(), "plain", "tls", "64 B", "256 KiB", "1000", "8 servers with 64 tools", "314.2", "77", "p50 123 us, p99 456 us of 9 lists", "200 KiB", "counted 7 calls", "2 other POSTs", "the 5 calls",
+		"authorizer", "service token", " 40 ", "12.3", "23.4", "56.8", "67.9", "0.91", "1.23", "reconcile", "1234567") {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("want %q in\n%s", want, out.String())
 		}

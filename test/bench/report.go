@@ -24,6 +24,7 @@ type report struct {
 	Allocs    []allocs       `json:"allocations"`
 	Lists     listing        `json:"lists"`
 	Decisions []decision     `json:"decisions"`
+	Cold      colds          `json:"cold"`
 	Posts     map[string]int `json:"posts"` // as the upstream counts them
 	Records   int            `json:"audit_records"`
 }
@@ -134,6 +135,9 @@ func (r report) writeText(out io.Writer) error {
 		fmt.Fprintf(w, "%d\t%.1f\t%d\t\n", d.Policies, d.Micros, d.Allocs)
 	}
 	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := r.Cold.writeText(out); err != nil {
 		return err
 	}
 	others := 0

@@ -42,6 +42,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return makeLoad(ctx, args[1:], out)
 		case "allocs":
 			return countAllocs(ctx, args[1:], out)
+		case "cold":
+			return coldAlone(ctx, args[1:], out)
 		}
 	}
 	var o options
@@ -78,6 +80,10 @@ func measure(ctx context.Context, o options) (r report, err error) {
 		return r, fmt.Errorf("making a folder for the run: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	cold, err := measureCold(ctx, dir, o.coldStarts()) // while nothing else of the bench runs
+	if err != nil {
+		return r, err
+	}
 	files, err := authority.Make(dir, time.Now())
 	if err != nil {
 		return r, err
@@ -107,7 +113,7 @@ func measure(ctx context.Context, o options) (r report, err error) {
 		return r, err
 	}
 	r = newReport(o, rows, allocs, s.counted, records)
-	r.Lists = lists
+	r.Lists, r.Cold = lists, cold
 	r.Decisions, err = decisions(ctx, o)
 	return r, err
 }
