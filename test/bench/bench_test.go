@@ -171,7 +171,7 @@ func TestTheTextNamesEveryTarget(t *testing.T) {
 	r := newReport(options{rounds: 1}, rows, []allocs{{"relay", large, 12, 34}}, map[string]int{"tools/call": 7, "initialize": 2}, 5)
 	r.Lists = listing{Servers: 8, Tools: 64, Calls: 9, P50: 123, P99: 456, Bytes: 200 << 10}
 	r.Decisions = []decision{{Policies: 10, Micros: 314.2, Allocs: 77}}
-	r.Cold = colds{Starts: []coldStart{{Function: "authorizer", Request: "service token", Starts: 40, Ready: span{12.34, 23.45}, First: span{56.78, 67.89}, Second: span{0.91, 1.23}}}, Binaries: []binary{{"reconcile", 1234567}}}
+	r.Cold = colds{Starts: []coldStart{{Function: "authorizer", Request: "service token", Starts: 40, Ready: span{12.34, 23.45}, First: span{56.78, 67.89}, Second: span{0.91, 1.23}, CPU: span{45.61, 49.91}}}, Binaries: []binary{{"reconcile", 1234567}}}
 	if err := r.writeText(&out); err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestTheTextNamesEveryTarget(t *testing.T) {
 		t.Errorf("got %d setups, want every transport with every payload and number of clients", len(rows))
 	}
 	for _, want := range append(targets(), "plain", "tls", "64 B", "256 KiB", "1000", "8 servers with 64 tools", "314.2", "77", "p50 123 us, p99 456 us of 9 lists", "200 KiB", "counted 7 calls", "2 other POSTs", "the 5 calls",
-		"authorizer", "service token", " 40 ", "12.3", "23.4", "56.8", "67.9", "0.91", "1.23", "reconcile", "1234567") {
+		"authorizer", "service token", " 40 ", "12.3", "23.4", "56.8", "67.9", "0.91", "1.23", "45.6", "49.9", "reconcile", "1234567") {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("want %q in\n%s", want, out.String())
 		}

@@ -48,6 +48,7 @@ type coldStart struct {
 	Ready    span   `json:"ready_ms"`  // from the start until it asks for its first event
 	First    span   `json:"first_ms"`  // from the start until that is answered
 	Second   span   `json:"second_ms"` // from the second event until that is answered
+	CPU      span   `json:"cpu_ms"`    // processor time of all that, which a busy machine changes least
 }
 
 // span is in milliseconds.
@@ -64,6 +65,7 @@ type coldCase struct {
 	event                []byte
 	wants                []string
 	ready, first, second []time.Duration
+	cpu                  []time.Duration
 }
 
 // measureCold starts every case by turns, so that a busy moment hits them alike.
@@ -149,6 +151,7 @@ func (c *coldCase) start(ctx context.Context, folder string, env []string, count
 		c.ready = append(c.ready, first.asked.Sub(began))
 		c.first = append(c.first, first.answered.Sub(began))
 		c.second = append(c.second, second.answered.Sub(second.asked))
+		c.cpu = append(c.cpu, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
 	}
 	return nil
 }
@@ -157,7 +160,7 @@ func (c *coldCase) result() coldStart {
 	in := func(d []time.Duration) span { return span{quantile(d, 0.50) / 1000, quantile(d, 0.99) / 1000} }
 	return coldStart{
 		Function: c.function, Request: c.request, Starts: len(c.first),
-		Ready: in(c.ready), First: in(c.first), Second: in(c.second),
+		Ready: in(c.ready), First: in(c.first), Second: in(c.second), CPU: in(c.cpu),
 	}
 }
 
@@ -184,15 +187,19 @@ func coldAlone(ctx context.Context, args []string, out io.Writer) (err error) {
 }
 
 func (c colds) writeText(out io.Writer) error {
-	fmt.Fprint(out, "\nfresh processes of functions, in ms: until one asks for work, until its first answer, and its second answer by itself\n"+
+	fmt.Fprint(out, "\nfresh processes of functions, in ms: until one asks for work, until its first answer, its second answer by itself, and processor time\n"+
 		"(on this machine's processors, with emulators of AWS on loopback, without what Lambda itself adds)\n")
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "function\trequest\tstarts\tready p50\tp99\tfirst p50\tp99\tsecond p50\tp99\t\n")
+	fmt.Fprint(w, "function\trequest\tstarts\tready p50\tp99\tfirst p50\tp99\tsecond p50\tp99\tCPU p50\tp99\t\n")
 	for _, s := range c.Starts {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%.1f\t%.1f\t%.1f\t%.1f\t%.2f\t%.2f\t\n", s.Function, s.Request, s.Starts,
-			s.Ready.P50, s.Ready.P99, s.First.P50, s.First.P99, s.Second.P50, s.Second.P99)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%.1f\t%.1f\t%.1f\t%.1f\t%.2f\t%.2f\t%.1f\t%.1f\t\n", s.Function, s.Request, s.Starts,
+			s.Ready.P50, s.Ready.P99, s.First.P50, s.First.P99, s.Second.P50, s.Second.P99, s.CPU.P50, s.CPU.P99)
 	}
-	fmt.Fprint(w, "\t\t\t\t\t\t\t\t\t\nfunction\tbytes\t\n")
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprint(out, "\nhow large they are, stripped\n")
+	fmt.Fprint(w, "function\tbytes\t\n")
 	for _, b := range c.Binaries {
 		fmt.Fprintf(w, "%s\t%d\t\n", b.Function, b.Bytes)
 	}

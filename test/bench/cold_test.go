@@ -21,7 +21,7 @@ func checkCold(t *testing.T, c colds) {
 		if s.Starts != quickColdStarts {
 			t.Errorf("%+v: want %d starts", s, quickColdStarts)
 		}
-		for _, v := range []span{s.Ready, s.First, s.Second} {
+		for _, v := range []span{s.Ready, s.First, s.Second, s.CPU} {
 			if !(v.P50 > 0) || v.P99 < v.P50 {
 				t.Errorf("%+v: %+v is no time", s, v)
 			}
@@ -51,13 +51,13 @@ func checkCold(t *testing.T, c colds) {
 func TestTheColdFiguresAreInTheReport(t *testing.T) {
 	text, err := json.Marshal(report{Cold: colds{
 		Binaries: []binary{{"relay", 7}},
-		Starts:   []coldStart{{"relay", "GET", 3, span{1, 2}, span{3, 4}, span{5, 6}}},
+		Starts:   []coldStart{{"relay", "GET", 3, span{1, 2}, span{3, 4}, span{5, 6}, span{7, 8}}},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = `"cold":{"binaries":[{"function":"relay","bytes":7}],"starts":[{"function":"relay","request":"GET","starts":3,` +
-		`"ready_ms":{"p50":1,"p99":2},"first_ms":{"p50":3,"p99":4},"second_ms":{"p50":5,"p99":6}}]}`
+		`"ready_ms":{"p50":1,"p99":2},"first_ms":{"p50":3,"p99":4},"second_ms":{"p50":5,"p99":6},"cpu_ms":{"p50":7,"p99":8}}]}`
 	if !strings.Contains(string(text), want) {
 		t.Errorf("want %s in %s", want, text)
 	}
