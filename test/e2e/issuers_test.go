@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/tls"
@@ -82,7 +83,9 @@ func (h *hosted) get(t *testing.T, from string, form url.Values, into any) {
 	t.Helper()
 	client := http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: h.pool},
-		Dial:            func(string, string) (net.Conn, error) { return net.Dial("tcp", h.server.Listener.Addr().String()) },
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, h.server.Listener.Addr().String())
+		},
 	}}
 	defer client.CloseIdleConnections()
 	ask := client.Get
