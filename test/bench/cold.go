@@ -188,7 +188,7 @@ func coldAlone(ctx context.Context, args []string, out io.Writer) (err error) {
 
 func (c colds) writeText(out io.Writer) error {
 	fmt.Fprint(out, "\nfresh processes of functions, in ms: until one asks for work, until its first answer, its second answer by itself, and processor time\n"+
-		"(on this machine's processors, with emulators of AWS on loopback, without what Lambda itself adds)\n")
+		"(on this machine's processors, with emulators of AWS on loopback, without what Lambda itself adds; p99 of up to 100 starts is the slowest)\n")
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "function\trequest\tstarts\tready p50\tp99\tfirst p50\tp99\tsecond p50\tp99\tCPU p50\tp99\t\n")
 	for _, s := range c.Starts {
