@@ -3,6 +3,7 @@ package auth_test
 import (
 	"crypto/rand"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -56,7 +57,13 @@ func TestCredentialsThatAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	why, keyIDs := reasons(t, "refused.txt"), regexp.MustCompile(`key id [0-9A-Za-z]{8}`)
 	cases := map[string]http.Header{
+		"as long as a JWT":            bearer(strings.Repeat("a", auth.MaxJWT)),
+		"longer than a JWT":           bearer(strings.Repeat("a", auth.MaxJWT+1)),
+		"secret as long as it can be": pair("ci", strings.Repeat("a", auth.MaxCredential)),
+		"secret too long":             pair("ci", strings.Repeat("a", auth.MaxCredential+1)),
+		"id too long":                 pair(strings.Repeat("a", auth.MaxCredential+1), w.text),
 		"nothing":                     {},
 		"empty":                       {"Authorization": {""}},
 		"no values":                   {"Authorization": nil},
@@ -97,7 +104,15 @@ func TestCredentialsThatAreRefused(t *testing.T) {
 		"both malformed":              {"Authorization": {"Digest x"}, auth.HeaderClientID: {"ci"}},
 	}
 	for name, h := range cases {
-		t.Run(name, func(t *testing.T) { w.as(t, h, "!unauthenticated") })
+		t.Run(name, func(t *testing.T) {
+			_, refusal := w.auth.Authenticate(t.Context(), h)
+			if w.as(t, h, "!unauthenticated"); refusal != nil && keyIDs.ReplaceAllString(refusal.Detail, "key id *") != why[name] {
+				t.Errorf("got %v, want %s", refusal, why[name])
+			}
+		})
+	}
+	if len(why) != len(cases) {
+		t.Errorf("testdata/refused.txt has %d reasons for %d rows", len(why), len(cases))
 	}
 }
 
@@ -170,7 +185,9 @@ func TestRecordsThatNameNobodyAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.store.change(w.keyID, change)
-			w.as(t, bearer(w.text), "!unauthenticated")
+			if _, refusal := w.auth.Authenticate(t.Context(), bearer(w.text)); refusal == nil || refusal.Reason != call.Unauthenticated || refusal.Detail != nobody {
+				t.Errorf("got %v", refusal)
+			}
 		})
 	}
 }

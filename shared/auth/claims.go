@@ -81,7 +81,7 @@ func (t jws) judgeTime(now time.Time, longest time.Duration) *call.Refusal {
 // date reads a NumericDate (RFC 7519 section 2): whole seconds, in digits.
 func (t jws) date(name string) (time.Time, bool) {
 	value := string(t.claims[name])
-	if value == "" || len(value) > maxDigits || strings.Trim(value, "0123456789") != "" {
+	if len(value) > maxDigits || strings.Trim(value, "0123456789") != "" {
 		return time.Time{}, false
 	}
 	seconds, err := strconv.ParseInt(value, 10, 64)
@@ -97,7 +97,7 @@ func (t jws) audience() (string, bool) {
 		return text, true
 	}
 	var list []jsontext.Value
-	if len(value) == 0 || value.Kind() != '[' || json.Unmarshal(value, &list) != nil || len(list) != 1 {
+	if value.Kind() != '[' || json.Unmarshal(value, &list) != nil || len(list) != 1 {
 		return "", false
 	}
 	return textOf(list[0])
@@ -141,7 +141,7 @@ func (t jws) named() []call.Scope {
 			words = append(words, strings.Fields(text)...)
 		}
 		var list []string
-		if value := t.claims[claim]; len(value) > 0 && value.Kind() == '[' && json.Unmarshal(value, &list) == nil {
+		if value := t.claims[claim]; value.Kind() == '[' && json.Unmarshal(value, &list) == nil {
 			words = append(words, list...)
 		}
 	}

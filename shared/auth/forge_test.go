@@ -239,6 +239,9 @@ func (c *court) judge(t testing.TB, text string) string {
 	if refusal == nil {
 		return p.Subject
 	}
+	if refusal.Detail == nobody {
+		t.Error("the token was refused for nothing but that it names nobody")
+	}
 	if p.Known() {
 		t.Errorf("a refusal came with the principal %+v", p)
 	}

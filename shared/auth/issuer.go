@@ -173,7 +173,7 @@ func (i trusted) principal(t jws) (call.Principal, *call.Refusal) {
 	issuer := i.Issuer.Issuer
 	if i.Subjects != nil {
 		issuer = "" // it is the tenant that names its caller
-		if subject, ok = i.Subjects[subject]; !ok {
+		if subject = i.Subjects[subject]; subject == "" {
 			return call.Principal{}, deny("the subject of the token is not mapped to a caller")
 		}
 	}

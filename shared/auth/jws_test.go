@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -148,6 +149,8 @@ func rejections(now time.Time) map[string]func(*forged) {
 		"aud, other path":         claim("aud", `"https://relay.example.com/v2/mcp"`),
 		"aud, no server":          claim("aud", `"https://relay.example.com/v1/servers//mcp"`),
 		"aud, deeper path":        claim("aud", `"https://relay.example.com/v1/servers/a/b/mcp"`),
+		"aud, no endpoint":        claim("aud", `"https://relay.example.com/v1/servers/a"`),
+		"aud, other's endpoint":   claim("aud", `"https://relay.example.com/v2/servers/a/mcp"`),
 		"aud with a slash":        claim("aud", `"https://relay.example.com/"`),
 		"aud upper case":          claim("aud", `"HTTPS://relay.example.com"`),
 		"aud empty":               claim("aud", `""`),
@@ -161,6 +164,8 @@ func rejections(now time.Time) map[string]func(*forged) {
 		"iss over http":           claim("iss", `"http://login.example.com"`),
 		"iss of another":          claim("iss", `"https://evil.example.com"`),
 		"iss a list":              claim("iss", `["https://login.example.com"]`),
+		"iss empty":               claim("iss", `""`),
+		"iss of 512 bytes":        claim("iss", `"`+strings.Repeat("a", 512)+`"`),
 		"iss endless":             claim("iss", `"`+strings.Repeat("a", 600)+`"`),
 		"exp missing":             func(f *forged) { delete(f.claims, "exp") },
 		"exp past":                claim("exp", at(-time.Second)),
@@ -170,6 +175,8 @@ func rejections(now time.Time) map[string]func(*forged) {
 		"exp a string":            claim("exp", `"`+at(time.Hour)+`"`),
 		"exp a float":             claim("exp", at(time.Hour)+`.5`),
 		"exp an exponent":         claim("exp", `2e9`),
+		"exp of 13 digits":        claim("exp", `9999999999999`),
+		"exp is iat":              func(f *forged) { f.claims["iat"], f.claims["exp"] = at(30*time.Second), at(30*time.Second) },
 		"exp negative":            claim("exp", `-1`),
 		"exp null":                claim("exp", `null`),
 		"nbf future":              claim("nbf", at(auth.Skew+time.Second)),
@@ -226,6 +233,21 @@ func withSignature(b []byte) func(string) string {
 	}
 }
 
+// reasons are what the operator is told about the rows of a table.
+func reasons(t *testing.T, file string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(map[string]string)
+	for line := range strings.Lines(string(text)) {
+		name, why, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " | ")
+		found[strings.TrimSpace(name)] = why
+	}
+	return found
+}
+
 // strayBits spells the signature another way: a last character whose unused
 // bits are not zero.
 func strayBits(s string) string {
@@ -235,7 +257,7 @@ func strayBits(s string) string {
 }
 
 func TestTokensThatAreRejected(t *testing.T) {
-	table := rejections(newCourt(t).clock.at)
+	table, why := rejections(newCourt(t).clock.at), reasons(t, "rejected.txt")
 	for name, change := range table {
 		t.Run(name, func(t *testing.T) {
 			c := newCourt(t)
@@ -244,10 +266,14 @@ func TestTokensThatAreRejected(t *testing.T) {
 				t.Fatalf("before the change: got %s", got)
 			}
 			change(f)
-			if got := c.judge(t, f.text(t)); got != "!unauthenticated" {
-				t.Errorf("got %s, want !unauthenticated", got)
+			_, refusal := c.auth.Authenticate(t.Context(), bearer(f.text(t)))
+			if got := c.judge(t, f.text(t)); got != "!unauthenticated" || refusal.Detail != why[name] {
+				t.Errorf("got %s (%v), want !unauthenticated: %s", got, refusal, why[name])
 			}
 		})
+	}
+	if len(why) != len(table) {
+		t.Errorf("testdata/rejected.txt has %d reasons for %d rows", len(why), len(table))
 	}
 	if len(table) < 100 {
 		t.Errorf("the table has %d rows, want at least 100", len(table))

@@ -2,8 +2,11 @@ package auth_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"math/big"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -209,4 +212,79 @@ func TestAQuestionOutlivesWhoAskedIt(t *testing.T) {
 			t.Errorf("after %v: %v", took, refusal)
 		}
 	})
+}
+
+// A process keeps the keys of so many issuers, and drops those that nobody asked
+// about within the pause: never others, whose pause a flood would end.
+func TestKeysOfSoManyIssuersAreKept(t *testing.T) {
+	c := newCourt(t, remote)
+	c.set = jwks("ed")
+	one := c.issuers[0]
+	ask := func(n int) string {
+		i := one
+		i.Issuer = fmt.Sprintf("%s/%d", issuer, n)
+		uri, err := endpoint.Parse(i.Issuer+"/keys", endpoint.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i.JWKSURI = uri
+		c.issuers = []auth.Issuer{i}
+		if n%auth.MaxUnknown == 0 {
+			c.clock.at = c.clock.at.Add(time.Second)
+		}
+		f := genuine(c.clock.at)
+		f.by("EdDSA", "ed")
+		f.claims["iss"] = `"` + i.Issuer + `"`
+		return c.judge(t, f.text(t))
+	}
+	for n := range auth.MaxRings {
+		if got := ask(n); got != "alice" {
+			t.Fatalf("issuer %d: got %s", n, got)
+		}
+	}
+	if got := ask(auth.MaxRings); got != "!auth_unavailable" {
+		t.Errorf("one issuer more: got %s", got)
+	}
+	c.wantFetched(t, auth.MaxRings)
+	c.clock.at = c.clock.at.Add(auth.KeysPause)
+	if got := ask(auth.MaxRings); got != "alice" {
+		t.Errorf("when there is room: got %s", got)
+	}
+	ask(0)
+	c.wantFetched(t, auth.MaxRings+2)
+}
+
+// What makes a key too weak, too large or odd, and a set too long.
+func TestBoundsOfKeys(t *testing.T) {
+	const wrong, none = "the signature of the token is wrong", "no key of the issuer has the key id of the token"
+	modulus := func(bits int) string {
+		n := new(big.Int).SetBit(big.NewInt(1), bits-1, 1)
+		return base64.RawURLEncoding.EncodeToString(n.Bytes())
+	}
+	rsa := func(bits int, e string) string {
+		return `{"kty":"RSA","kid":"rsa","n":"` + modulus(bits) + `","e":"` + e + `"}`
+	}
+	others := func(n int) string { return strings.Repeat(jwk("p256")+",", n) }
+	for name, c := range map[string]struct{ keys, want string }{
+		"2047 bits":            {rsa(2047, "AQAB"), none},
+		"2048 bits":            {rsa(2048, "AQAB"), wrong},
+		"4096 bits":            {rsa(4096, "AQAB"), wrong},
+		"4097 bits":            {rsa(4097, "AQAB"), none},
+		"exponent 1":           {rsa(2048, "AQ"), none},
+		"exponent 2":           {rsa(2048, "Ag"), none},
+		"exponent 3":           {rsa(2048, "Aw"), wrong},
+		"64 keys":              {others(63) + rsa(2048, "AQAB"), wrong},
+		"65 keys":              {others(64) + rsa(2048, "AQAB"), "the keys of the issuer could not be read"},
+		"as long as it can be": {`"` + strings.Repeat("x", auth.MaxKeys-len(`{"keys":[],"more":""}`)-len(rsa(2048, "AQAB"))) + `"`, wrong},
+		"longer":               {`"` + strings.Repeat("x", auth.MaxKeys+1-len(`{"keys":[],"more":""}`)-len(rsa(2048, "AQAB"))) + `"`, "the keys of the issuer could not be read"},
+	} {
+		court := newCourt(t, remote)
+		if court.set = `{"keys":[` + c.keys + `]}`; strings.HasPrefix(c.keys, `"`) {
+			court.set = `{"keys":[` + rsa(2048, "AQAB") + `],"more":` + c.keys + `}`
+		}
+		_, refusal := court.auth.Authenticate(t.Context(), bearer(genuine(court.clock.at).text(t)))
+		if refusal == nil || refusal.Detail != c.want {
+			t.Errorf("%s: got %v, want %s", name, refusal, c.want)
+		}
+	}
 }

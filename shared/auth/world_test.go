@@ -58,6 +58,10 @@ type world struct {
 	keyID string
 }
 
+// nobody is the last reason of all, of a record that should not be there. What
+// is refused for it alone was not refused where it should have been.
+const nobody = "the record of the credential names no caller"
+
 const configured = "dev-token-of-sixteen+"
 
 func newWorld(t *testing.T) *world {
@@ -101,6 +105,9 @@ func (w *world) as(t *testing.T, h http.Header, want string) {
 		if p.Known() {
 			t.Errorf("a refusal came with the principal %+v", p)
 		}
+	}
+	if refusal != nil && refusal.Detail == nobody {
+		t.Errorf("%v is refused for nothing but that it names nobody", h)
 	}
 	if got != want {
 		t.Errorf("%v: got %s (%v), want %s", h, got, refusal, want)

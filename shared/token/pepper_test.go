@@ -49,6 +49,19 @@ func TestRecordVerifiesWithThePepperThatMadeIt(t *testing.T) {
 	}
 }
 
+// The whole token is what is hashed, not its key id alone.
+func TestAnotherSecretOfTheSameKeyIDIsRefused(t *testing.T) {
+	s, keyID := mint(t)
+	other, _ := mint(t)
+	r := record(s, keyID)
+	if err := peppers(t, 1).Seal(&r, other); err != nil {
+		t.Fatal(err)
+	}
+	if r.Check(s, now, peppers(t, 1)) {
+		t.Error("a token is accepted whose secret is another's")
+	}
+}
+
 func TestRecordsOfBeforeStillVerify(t *testing.T) {
 	s, keyID := mint(t)
 	for _, p := range []*token.Peppers{nil, peppers(t), peppers(t, 1), peppers(t, 2, 1)} {
