@@ -5,15 +5,10 @@ package e2e_test
 import (
 	"bufio"
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -27,6 +22,7 @@ import (
 
 	"mcprelay/shared/audit"
 	"mcprelay/shared/call"
+	"mcprelay/test/jwt"
 )
 
 // startBudget bounds the start of a relay process.
@@ -307,63 +303,15 @@ func last(t testing.TB, data string) audit.Record {
 
 // signer is an issuer of JWTs.
 type signer struct {
+	jwt.Key
 	name string // iss
-	key  *ecdsa.PrivateKey
 }
-
-// members are those of the header or the claims of a JWT.
-type members map[string]any
-
-// plus is m with others over its own.
-func (m members) plus(others members) members {
-	sum := maps.Clone(m)
-	maps.Copy(sum, others)
-	return sum
-}
-
-// set is the public key as a JWK set (RFC 7517 section 5).
-func (s signer) set(t *testing.T) map[string]any {
-	t.Helper()
-	point, err := s.key.PublicKey.Bytes() // 4, x, y
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := base64.RawURLEncoding.EncodeToString
-	return map[string]any{"keys": []any{map[string]any{"kty": "EC", "crv": "P-256", "kid": "one", "x": text(point[1:33]), "y": text(point[33:])}}}
-}
-
-func (s signer) header() members { return members{"alg": "ES256", "kid": "one", "typ": "at+jwt"} }
 
 // claims are those of a good token.
-func (s signer) claims(subject string) members {
-	now := time.Now().Unix()
-	return members{"iss": s.name, "aud": publicURL, "sub": subject, "iat": now, "exp": now + 600}
-}
-
-func segment(t *testing.T, m members) string {
-	t.Helper()
-	text, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
-// sign makes a JWT as ES256 (RFC 7518 section 3.4), whatever its header says.
-func (s signer) sign(t *testing.T, header, claims members) string {
-	t.Helper()
-	signed := segment(t, header) + "." + segment(t, claims)
-	digest := sha256.Sum256([]byte(signed))
-	r, v, err := ecdsa.Sign(rand.Reader, s.key, digest[:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	signature := append(r.FillBytes(make([]byte, 32)), v.FillBytes(make([]byte, 32))...)
-	return signed + "." + base64.RawURLEncoding.EncodeToString(signature)
-}
+func (s signer) claims(subject string) jwt.Members { return jwt.Claims(s.name, publicURL, subject) }
 
 // token is a good one.
 func (s signer) token(t *testing.T, subject string) string {
 	t.Helper()
-	return s.sign(t, s.header(), s.claims(subject))
+	return s.Sign(t, jwt.Header(), s.claims(subject))
 }

@@ -3,11 +3,8 @@ package e2e_test
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/json"
 	"io/fs"
 	"net"
@@ -25,6 +22,7 @@ import (
 
 	"mcprelay/shared/call"
 	"mcprelay/test/canary"
+	"mcprelay/test/jwt"
 	"mcprelay/test/netns"
 )
 
@@ -52,7 +50,7 @@ func host(t *testing.T) *hosted {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &hosted{signer: signer{key: newECKey(t)}, pool: authority.pool(), ca: filepath.Join(t.TempDir(), "ca.pem")}
+	h := &hosted{signer: signer{Key: jwt.NewKey(t)}, pool: authority.pool(), ca: filepath.Join(t.TempDir(), "ca.pem")}
 	if err := os.WriteFile(h.ca, []byte(encode("CERTIFICATE", authority.certificate.Raw)), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -70,10 +68,10 @@ func (h *hosted) answer(t *testing.T, r *http.Request) any {
 	switch r.URL.Path {
 	case "/keys":
 		h.asked.Add(1)
-		return h.set(t)
+		return h.Set()
 	case "/token": // for the resource that the client names (RFC 8707)
-		claims := h.claims("build-42").plus(members{"aud": r.FormValue("resource")})
-		return map[string]any{"access_token": h.sign(t, h.header(), claims)}
+		claims := h.claims("build-42").Plus(jwt.Members{"aud": r.FormValue("resource")})
+		return map[string]any{"access_token": h.Sign(t, jwt.Header(), claims)}
 	}
 	return map[string]any{"issuer": h.name, "jwks_uri": h.name + "/keys", "token_endpoint": h.name + "/token"}
 }
@@ -115,12 +113,12 @@ type trusting struct {
 
 func startTrusting(t *testing.T, more ...string) trusting {
 	t.Helper()
-	r := trusting{pinned: signer{pinnedIssuer, newECKey(t)}, hosted: host(t), docs: startUpstream(t), mail: startUpstream(t), data: t.TempDir()}
+	r := trusting{pinned: signer{jwt.NewKey(t), pinnedIssuer}, hosted: host(t), docs: startUpstream(t), mail: startUpstream(t), data: t.TempDir()}
 	config := writeConfig(t, []server{entry("docs", r.docs.url, map[string]string{"look": "read"}), entry("mail", r.mail.url, nil)},
 		[]rule{allow("mcp.docs.host.127.0.0.1"), allow("mcp.docs.tool.*"), allow("mcp.mail.host.127.0.0.1"), allow("mcp.mail.tool.*")},
 		map[string]any{
 			"issuers": []any{
-				map[string]any{"issuer": pinnedIssuer, "audience": publicURL, "kind": "user", "keys": r.pinned.set(t)},
+				map[string]any{"issuer": pinnedIssuer, "audience": publicURL, "kind": "user", "keys": r.pinned.Set()},
 				map[string]any{"issuer": r.hosted.name, "audience": publicURL, "kind": "trusted_issuer", "jwks_uri": r.hosted.name + "/keys",
 					"algorithms": []string{"ES256"}, "subjects": map[string]string{"build-42": "ci"}},
 			},
@@ -242,35 +240,28 @@ func TestAnEntryOfAnIssuerNarrowsItsCallerAlone(t *testing.T) {
 // forgeries are tokens that are each wrong in one way.
 func forgeries(t *testing.T, r trusting) map[string]string {
 	t.Helper()
-	p, stranger := r.pinned, signer{pinnedIssuer, newECKey(t)}
+	p, stranger := r.pinned, signer{jwt.NewKey(t), pinnedIssuer}
 	now := time.Now().Unix()
-	with := func(m members) string { return p.sign(t, p.header(), p.claims("alice").plus(m)) }
-	headed := func(m members) string { return p.sign(t, p.header().plus(m), p.claims("alice")) }
+	with := func(m jwt.Members) string { return p.Sign(t, jwt.Header(), p.claims("alice").Plus(m)) }
+	headed := func(m jwt.Members) string { return p.Sign(t, jwt.Header().Plus(m), p.claims("alice")) }
 	parts, others := strings.Split(p.token(t, "alice"), "."), strings.Split(p.token(t, "bob"), ".")
-	shared := segment(t, members{"alg": "HS256", "kid": "one"}) + "." + parts[1]
-	public, err := x509.MarshalPKIXPublicKey(&p.key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mac := hmac.New(sha256.New, []byte(encode("PUBLIC KEY", public)))
-	mac.Write([]byte(shared))
 	return map[string]string{
-		"expired":                       with(members{"iat": now - 600, "exp": now - 1}),
-		"for another audience":          with(members{"aud": "https://other.example.com"}),
-		"for two audiences":             with(members{"aud": []string{publicURL, "https://other.example.com"}}),
-		"of an issuer nobody trusts":    with(members{"iss": "https://evil.example.com"}),
-		"of an issuer with other keys":  with(members{"iss": r.hosted.name, "sub": "build-42"}),
-		"for two days":                  with(members{"exp": now + 2*86400}),
-		"an ID token":                   with(members{"nonce": "n"}),
+		"expired":                       with(jwt.Members{"iat": now - 600, "exp": now - 1}),
+		"for another audience":          with(jwt.Members{"aud": "https://other.example.com"}),
+		"for two audiences":             with(jwt.Members{"aud": []string{publicURL, "https://other.example.com"}}),
+		"of an issuer nobody trusts":    with(jwt.Members{"iss": "https://evil.example.com"}),
+		"of an issuer with other keys":  with(jwt.Members{"iss": r.hosted.name, "sub": "build-42"}),
+		"for two days":                  with(jwt.Members{"exp": now + 2*86400}),
+		"an ID token":                   with(jwt.Members{"nonce": "n"}),
 		"signed by a stranger":          stranger.token(t, "alice"),
-		"that brings its own key":       stranger.sign(t, p.header().plus(members{"jwk": stranger.set(t)["keys"].([]any)[0]}), p.claims("alice")),
-		"that says where its key is":    headed(members{"jku": r.hosted.name + "/keys"}),
+		"that brings its own key":       stranger.Sign(t, jwt.Header().Plus(jwt.Members{"jwk": stranger.Set()["keys"].([]any)[0]}), p.claims("alice")),
+		"that says where its key is":    headed(jwt.Members{"jku": r.hosted.name + "/keys"}),
 		"of nobody the tenant mapped":   r.hosted.token(t, "build-43"),
 		"tampered":                      parts[0] + "." + others[1] + "." + parts[2],
-		"unsigned":                      segment(t, members{"alg": "none"}) + "." + parts[1] + ".",
-		"unsigned, with a signature":    headed(members{"alg": "none"}),
-		"keyed with what is public":     shared + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)),
-		"signed, and said to be shared": headed(members{"alg": "HS256"}),
+		"unsigned":                      jwt.Segment(t, jwt.Members{"alg": "none"}) + "." + parts[1] + ".",
+		"unsigned, with a signature":    headed(jwt.Members{"alg": "none"}),
+		"keyed with what is public":     p.Confused(t, p.claims("alice")),
+		"signed, and said to be shared": headed(jwt.Members{"alg": "HS256"}),
 	}
 }
 
@@ -374,7 +365,7 @@ func TestKeysAtPrivatePlacesAreNeverRead(t *testing.T) {
 			data := t.TempDir()
 			relay := serve(t, nil, append([]string{"--config", config, "--data", data}, more...)...)
 			for _, name := range names {
-				token := signer{name, newECKey(t)}.token(t, "alice")
+				token := signer{jwt.NewKey(t), name}.token(t, "alice")
 				got := relay.post(t, "/v1/mcp", `{}`, "Authorization", "Bearer "+token)
 				if got.status != 503 || !strings.Contains(string(got.body), `"reason":"auth_unavailable"`) || got.header.Get("Retry-After") == "" {
 					t.Errorf("%s %v: got %d %s", name, more, got.status, got.body)

@@ -16,6 +16,7 @@ import (
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/token"
+	"mcprelay/test/jwt"
 	"mcprelay/test/runtimeapi"
 )
 
@@ -132,7 +133,7 @@ func (w *world) sealed(t *testing.T) string {
 func edgeCheck(t *testing.T, w *world) {
 	e := startEdge(t, w)
 	const one = "/v1/servers/docs/mcp"
-	bound := w.login.sign(t, header(), claims(pinned, "alice").plus(members{"aud": publicURL + one}))
+	bound := w.login.Sign(t, jwt.Header(), claims(pinned, "alice").Plus(jwt.Members{"aud": publicURL + one}))
 	for _, c := range []struct{ name, path, credential, want string }{
 		{"a service token", "/v1/mcp", callerToken, "Allow ci"},
 		{"a service token at one server", one, callerToken, "Allow ci"},

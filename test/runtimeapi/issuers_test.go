@@ -1,16 +1,8 @@
 package runtimeapi_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
-	"crypto/x509"
-	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
-	"maps"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -22,6 +14,7 @@ import (
 	relayconfig "mcprelay/shared/config"
 	"mcprelay/shared/registry"
 	"mcprelay/shared/token"
+	"mcprelay/test/jwt"
 	"mcprelay/test/runtimeapi"
 )
 
@@ -37,36 +30,22 @@ const (
 
 // login is an issuer that gives its keys to whoever asks.
 type login struct {
-	key   *ecdsa.PrivateKey
+	jwt.Key
 	asked atomic.Int64
 }
 
-func newLogin(t *testing.T) *login {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &login{key: key}
-}
+func newLogin(t *testing.T) *login { return &login{Key: jwt.NewKey(t)} }
 
 func (l *login) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	l.asked.Add(1)
-	_ = json.NewEncoder(w).Encode(l.set())
-}
-
-// set is the public key as a JWK set; nothing of a broken one.
-func (l *login) set() map[string]any {
-	point, _ := l.key.PublicKey.Bytes() // 4, x, y
-	text := base64.RawURLEncoding.EncodeToString
-	return map[string]any{"keys": []any{map[string]any{"kty": "EC", "crv": "P-256", "kid": "one", "x": text(point[1:33]), "y": text(point[33:])}}}
+	_ = json.NewEncoder(w).Encode(l.Set())
 }
 
 // register stores the issuers, and an entry for one of their callers.
 func (l *login) register(t *testing.T, s *stores) {
 	t.Helper()
 	issuers := []any{
-		map[string]any{"issuer": pinned, "audience": publicURL, "kind": "user", "keys": l.set()},
+		map[string]any{"issuer": pinned, "audience": publicURL, "kind": "user", "keys": l.Set()},
 		map[string]any{"issuer": fetched, "audience": publicURL, "kind": "trusted_issuer", "jwks_uri": fetched + "/keys", "subjects": map[string]string{"build-42": "ci"}},
 	}
 	for _, name := range []string{inside, looped} {
@@ -97,49 +76,13 @@ func (l *login) register(t *testing.T, s *stores) {
 	}
 }
 
-// members are those of the header or the claims of a JWT.
-type members map[string]any
-
-func (m members) plus(others members) members {
-	sum := maps.Clone(m)
-	maps.Copy(sum, others)
-	return sum
-}
-
-func segment(t *testing.T, m members) string {
-	t.Helper()
-	text, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
-func header() members { return members{"alg": "ES256", "kid": "one", "typ": "at+jwt"} }
-
 // claims are those of a good token.
-func claims(issuer, subject string) members {
-	now := time.Now().Unix()
-	return members{"iss": issuer, "aud": publicURL, "sub": subject, "iat": now, "exp": now + 600}
-}
-
-// sign makes a JWT as ES256 (RFC 7518 section 3.4), whatever its header says.
-func (l *login) sign(t *testing.T, header, claims members) string {
-	t.Helper()
-	signed := segment(t, header) + "." + segment(t, claims)
-	digest := sha256.Sum256([]byte(signed))
-	r, v, err := ecdsa.Sign(rand.Reader, l.key, digest[:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	signature := append(r.FillBytes(make([]byte, 32)), v.FillBytes(make([]byte, 32))...)
-	return signed + "." + base64.RawURLEncoding.EncodeToString(signature)
-}
+func claims(issuer, subject string) jwt.Members { return jwt.Claims(issuer, publicURL, subject) }
 
 // token is a good one.
 func (l *login) token(t *testing.T, issuer, subject string) string {
 	t.Helper()
-	return l.sign(t, header(), claims(issuer, subject))
+	return l.Sign(t, jwt.Header(), claims(issuer, subject))
 }
 
 // keep stores a service token, as change says, and gives it.
@@ -232,26 +175,19 @@ func callersOfIssuers(t *testing.T, w *world) {
 func (l *login) forgeries(t *testing.T) map[string]string {
 	t.Helper()
 	now, good := time.Now().Unix(), claims(pinned, "alice")
-	with := func(m members) string { return l.sign(t, header(), good.plus(m)) }
-	parts, others := strings.Split(with(nil), "."), strings.Split(with(members{"sub": "bob"}), ".")
-	shared := segment(t, members{"alg": "HS256", "kid": "one"}) + "." + parts[1]
-	public, err := x509.MarshalPKIXPublicKey(&l.key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mac := hmac.New(sha256.New, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}))
-	mac.Write([]byte(shared))
+	with := func(m jwt.Members) string { return l.Sign(t, jwt.Header(), good.Plus(m)) }
+	parts, others := strings.Split(with(nil), "."), strings.Split(with(jwt.Members{"sub": "bob"}), ".")
 	return map[string]string{
-		"expired":                    with(members{"iat": now - 600, "exp": now - 1}),
-		"for another audience":       with(members{"aud": "https://other.example.com"}),
-		"for two audiences":          with(members{"aud": []string{publicURL, "https://other.example.com"}}),
-		"of an issuer nobody trusts": with(members{"iss": "https://evil.example.com"}),
+		"expired":                    with(jwt.Members{"iat": now - 600, "exp": now - 1}),
+		"for another audience":       with(jwt.Members{"aud": "https://other.example.com"}),
+		"for two audiences":          with(jwt.Members{"aud": []string{publicURL, "https://other.example.com"}}),
+		"of an issuer nobody trusts": with(jwt.Members{"iss": "https://evil.example.com"}),
 		"signed by a stranger":       newLogin(t).token(t, pinned, "alice"),
 		"of nobody that is mapped":   l.token(t, fetched, "build-43"),
 		"tampered":                   parts[0] + "." + others[1] + "." + parts[2],
-		"unsigned":                   segment(t, members{"alg": "none"}) + "." + parts[1] + ".",
-		"unsigned, with a signature": l.sign(t, header().plus(members{"alg": "none"}), good),
-		"keyed with what is public":  shared + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)),
+		"unsigned":                   jwt.Segment(t, jwt.Members{"alg": "none"}) + "." + parts[1] + ".",
+		"unsigned, with a signature": l.Sign(t, jwt.Header().Plus(jwt.Members{"alg": "none"}), good),
+		"keyed with what is public":  l.Confused(t, good),
 	}
 }
 
