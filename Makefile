@@ -34,7 +34,7 @@ lint: setup ## format, vet, staticcheck, template lint, layout rules
 
 build: bin/relay $(addprefix function-,$(FUNCTIONS)) ## the command, and every function's bootstrap for $(GOARCH)
 
-bench: ## direct, a bare forwarder and the relay, measured side by side in one run
+bench: setup ## direct, a bare forwarder and the relay, measured side by side in one run
 	go run ./test/bench
 
 mutate: ## change the deciding packages in small ways, one by one, and list what their tests overlook

@@ -18,6 +18,7 @@ import (
 )
 
 func main() {
+	app.Collector()
 	store, err := dynamo.Open(context.Background(), os.Getenv)
 	if err != nil {
 		log.Fatal("authorizer: ", err)

@@ -1,5 +1,6 @@
 // Command bench measures what the relay costs: direct calls, a bare forwarder
-// and the relay, side by side in one run over loopback, plain and TLS.
+// and the relay, side by side in one run over loopback, plain and TLS; lists,
+// decisions, and a function's first answer in a fresh process.
 //
 // It promises that load, forwarder, relay and upstream are processes of their
 // own, that rounds are interleaved, and that the upstream's own counter agrees

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
@@ -29,17 +30,21 @@ func (s *Store) SealKeys(ctx context.Context, name string) ([][]byte, error) {
 	if name == "" {
 		return nil, nil
 	}
+	// Both at once: a process that starts waits for them before its first event.
+	var before []byte
+	var failed error
+	var second sync.WaitGroup
+	second.Go(func() { before, failed = s.sealKey(ctx, name, previous) })
 	newest, err := s.sealKey(ctx, name, current)
-	if err != nil {
-		return nil, err
-	}
-	before, err := s.sealKey(ctx, name, previous)
+	second.Wait()
 	var missing *types.ResourceNotFoundException
 	switch {
-	case errors.As(err, &missing): // it was never rotated
-		return [][]byte{newest}, nil
 	case err != nil:
 		return nil, err
+	case errors.As(failed, &missing): // it was never rotated
+		return [][]byte{newest}, nil
+	case failed != nil:
+		return nil, failed
 	}
 	return [][]byte{newest, before}, nil
 }
