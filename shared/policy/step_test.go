@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"mcprelay/shared/call"
 	"mcprelay/shared/policy"
@@ -43,13 +42,7 @@ func TestNoFunctionIsGivenTooMuch(t *testing.T) {
 		{`$"` + strings.Repeat("{a}", 100) + `"`, long, ""}, {`replace(a, "a", b)`, long, long},
 		{`[x | some i in numbers.range(1, 100); x := trim_prefix(a, "a")]`, long, ""},
 	} {
-		start := time.Now()
-		o := stepOf(t, step[0], step[1], step[2])
-		name := step[0][:min(len(step[0]), 60)]
-		// Far above what one takes, since other work may share the machine.
-		if took := time.Since(start); took > 3*time.Second {
-			t.Errorf("%s took %v", name, took)
-		}
+		o, name := stepOf(t, step[0], step[1], step[2]), step[0][:min(len(step[0]), 60)]
 		if o.Verdict != call.PolicyError || !strings.Contains(o.Err.Error(), "a function has too much to do") {
 			t.Errorf("%s with %.20q: got %s", name, step[2], describe(o))
 		} else if o.Refusal(true) == nil {
