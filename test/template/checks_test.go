@@ -255,6 +255,7 @@ func environment(s stack) []string {
 			name+` RELAY_STATE_TABLE {"Ref":"StateTable"}`)
 	}
 	return differences(have, append(want,
+		`AuthorizerFunction RELAY_PUBLIC_URL {"Ref":"PublicUrl"}`,
 		`AuthorizerFunction RELAY_SEAL_SECRET {"Ref":"SealSecret"}`,
 		`RelayFunction RELAY_AUTHORIZATION_SERVERS {"Ref":"AuthorizationServers"}`,
 		`RelayFunction RELAY_PUBLIC_URL {"Ref":"PublicUrl"}`,
