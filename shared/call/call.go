@@ -9,6 +9,7 @@ package call
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -81,6 +82,12 @@ func (p Principal) Domain() string {
 		return string(p.Kind)
 	}
 	return string(p.Kind) + " " + p.Issuer
+}
+
+// SplitDomain gives the kind and the issuer of a [Principal.Domain].
+func SplitDomain(domain string) (Kind, string) {
+	kind, issuer, _ := strings.Cut(domain, " ")
+	return Kind(kind), issuer
 }
 
 // Known reports whether p names a caller.

@@ -15,6 +15,9 @@ func TestADomainIsOfOneKindAndOneIssuer(t *testing.T) {
 				t.Errorf("%+v and %+v have the domain %q", p, other, p.Domain())
 			}
 			seen[p.Domain()] = p
+			if k, i := call.SplitDomain(p.Domain()); k != kind || i != issuer {
+				t.Errorf("%q is split into %q and %q", p.Domain(), k, i)
+			}
 		}
 	}
 }

@@ -35,12 +35,15 @@ func (p parts) classes() []node {
 // checkClasses refuses a class that no budget has, once there are budgets: its
 // calls would be counted by nobody.
 func (p parts) checkClasses() {
+	if len(p.budgets) == 0 {
+		return
+	}
 	budgets := make(map[string]bool)
 	for _, m := range p.budgets {
 		budgets[m.name] = true
 	}
 	for _, class := range p.classes() {
-		if len(budgets) > 0 && class.kind == '"' && class.text() != "" && !budgets[class.text()] {
+		if class.kind == '"' && class.text() != "" && !budgets[class.text()] {
 			class.fail("no budget has this class")
 		}
 	}

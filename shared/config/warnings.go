@@ -1,6 +1,8 @@
 package config
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"mcprelay/shared/policy"
@@ -52,17 +54,13 @@ func warnSubjects(issuer object, t *registry.Tenant) {
 		return
 	}
 	for _, m := range subjects.entries() {
-		if a, ok := t.Agents[m.value.text()]; !ok || a.Issuer != "" {
+		if _, ok := t.Narrowed(m.value.text(), ""); !ok {
 			m.value.warn("agents has no entry for this subject, so nothing narrows it")
 		}
 	}
 	name := issuer.get("issuer")
-	for _, a := range t.Agents {
-		if a.Issuer == name.text() {
-			return
-		}
-	}
-	if !subjects.present() {
+	own := func(a registry.Agent) bool { return a.Issuer == name.text() }
+	if !subjects.present() && !slices.ContainsFunc(slices.Collect(maps.Values(t.Agents)), own) {
 		name.warn("agents has no entry with this issuer, so nothing narrows its callers")
 	}
 }

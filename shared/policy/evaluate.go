@@ -48,8 +48,8 @@ var (
 
 // Refusal is what o means for the call: denied_by_policy, policy_failed unless
 // the tenant is open to calls that its policies fail for, or nil. A call that
-// enforcing policies cannot be asked about, or to their end, is refused either way. What audited
-// policies say does not matter.
+// enforcing policies cannot be asked about, or to their end, is refused either
+// way. What audited policies say does not matter.
 func (o Outcome) Refusal(open bool) *call.Refusal {
 	switch {
 	case len(o.Deny) > 0:

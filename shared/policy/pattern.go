@@ -12,36 +12,33 @@ func matches(pattern, text string) bool {
 	if !strings.Contains(pattern, "{") && 2*len(pattern) <= maxStates && 2*len(pattern)*n <= maxWork {
 		return true
 	}
-	re := parsePattern(pattern)
-	if re == nil {
-		return len(pattern) <= maxStates
-	}
-	s := states(re)
+	_, s := readPattern(pattern)
 	return s <= maxStates && s*n <= maxWork
 }
 
 // finds is matches for all places of a text: after each, the search begins
 // anew, and where it was for nothing it may have gone to the end.
 func finds(pattern, text string) bool {
-	re := parsePattern(pattern)
+	re, s := readPattern(pattern)
 	if re == nil {
-		return len(pattern) <= maxStates
+		return s <= maxStates
 	}
-	n, s := len(text), states(re)
-	return n <= maxFound && s <= maxStates && s*n <= maxWork && s*n*min(reach(re), n) <= maxWork
+	n := len(text)
+	return n <= maxFound && s <= maxStates && s*n*max(1, min(reach(re), n)) <= maxWork
 }
 
-// parsePattern is nil for what is too long, or no pattern, of which the function
-// itself says so.
-func parsePattern(pattern string) *syntax.Regexp {
+// readPattern gives a pattern and its states: too many, and no pattern, for one
+// that is too long to be read; none for what is no pattern, of which the
+// function itself says so.
+func readPattern(pattern string) (*syntax.Regexp, int) {
 	if len(pattern) > maxStates {
-		return nil
+		return nil, maxStates + 1
 	}
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return nil
+		return nil, 0
 	}
-	return re
+	return re, states(re)
 }
 
 // states is how many instructions re compiles to, about.

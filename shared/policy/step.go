@@ -49,18 +49,22 @@ var boundSteps = sync.OnceFunc(func() {
 
 func bounded(name string, f topdown.BuiltinFunc) topdown.BuiltinFunc {
 	return func(b topdown.BuiltinContext, operands []*ast.Term, give func(*ast.Term) error) error {
-		// Not an error of the function, which would only leave a rule undefined.
-		large := topdown.Halt{Err: &topdown.Error{Code: codeLarge, Message: name, Location: b.Location}}
 		if !fits(name, operands) || !made(b, written(name, operands)) {
-			return large
+			return large(name, b.Location)
 		}
 		return f(b, operands, func(result *ast.Term) error {
 			if !made(b, size(result)) {
-				return large
+				return large(name, b.Location)
 			}
 			return give(result)
 		})
 	}
+}
+
+// large ends the evaluation. An error of the function itself would only leave a
+// rule undefined.
+func large(name string, at *ast.Location) error {
+	return topdown.Halt{Err: &topdown.Error{Code: codeLarge, Message: name, Location: at}}
 }
 
 // counter is the key of what functions made, in the cache that OPA keeps for
@@ -89,12 +93,19 @@ func size(t *ast.Term) int {
 		return len(v)
 	case ast.Number:
 		return len(v)
+	}
+	return members(t) * element
+}
+
+// members is how many a list, a set or an object has.
+func members(t *ast.Term) int {
+	switch v := t.Value.(type) {
 	case *ast.Array:
-		return v.Len() * element
+		return v.Len()
 	case ast.Set:
-		return v.Len() * element
+		return v.Len()
 	case ast.Object:
-		return v.Len() * element
+		return v.Len()
 	}
 	return 0
 }
@@ -111,16 +122,6 @@ func written(name string, operands []*ast.Term) int {
 		return length(operands[0])
 	case ast.Replace.Name:
 		return strings.Count(text(operands[0]), text(operands[1])) * len(text(operands[2]))
-	}
-	return 0
-}
-
-func members(t *ast.Term) int {
-	switch v := t.Value.(type) {
-	case *ast.Array:
-		return v.Len()
-	case ast.Set:
-		return v.Len()
 	}
 	return 0
 }

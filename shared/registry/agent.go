@@ -21,10 +21,18 @@ type Agent struct {
 	Access  string   // AccessBuild or AccessRead
 }
 
-// Agent is what narrows a caller, by its subject and who named it. An entry is
-// of one of them: another issuer's caller of the same subject is somebody else.
+// Narrowed is the entry of a caller, by its subject and who named it; false
+// where it has none. An entry is of one of them: another issuer's caller of the
+// same subject is somebody else.
+func (t *Tenant) Narrowed(subject, issuer string) (Agent, bool) {
+	a, ok := t.Agents[subject]
+	return a, ok && a.Issuer == issuer
+}
+
+// Agent is what narrows a caller, see [Tenant.Narrowed]: nothing where it has no
+// entry.
 func (t *Tenant) Agent(subject, issuer string) Agent {
-	if a, ok := t.Agents[subject]; ok && a.Issuer == issuer {
+	if a, ok := t.Narrowed(subject, issuer); ok {
 		return a
 	}
 	return Agent{Subject: subject, Issuer: issuer, Access: AccessBuild}

@@ -3,7 +3,6 @@ package relay
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"mcprelay/shared/audit"
@@ -115,10 +114,10 @@ func later(refusal *call.Refusal) bool {
 // closing is the call that ends a session, in the name of whose it is.
 func (r *Relay) closing(entry session.Entry) call.Call {
 	now, owner := r.Now(), entry.State.Owner
-	kind, issuer, _ := strings.Cut(owner.Kind, " ") // see call.Principal.Domain
+	kind, issuer := call.SplitDomain(owner.Kind)
 	return call.Call{
 		ID: r.NewID(now), At: now, Face: call.FaceInternal, Operation: call.OperationClose, Server: owner.Server, Run: owner.Run,
-		Principal: call.Principal{Tenant: owner.Tenant, Subject: owner.Subject, Kind: call.Kind(kind), Issuer: issuer},
+		Principal: call.Principal{Tenant: owner.Tenant, Subject: owner.Subject, Kind: kind, Issuer: issuer},
 	}
 }
 

@@ -43,7 +43,7 @@ type planKey struct {
 // planKeyOf is the same for callers whom the registration does not tell apart.
 func planKeyOf(tenant *registry.Tenant, c call.Call) planKey {
 	key := planKey{operation: c.Operation, server: c.Server, tool: c.Tool}
-	if agent, narrowed := tenant.Agents[c.Principal.Subject]; narrowed && agent.Issuer == c.Principal.Issuer {
+	if _, narrowed := tenant.Narrowed(c.Principal.Subject, c.Principal.Issuer); narrowed {
 		key.agent = c.Principal.Subject
 	}
 	return key

@@ -12,8 +12,8 @@ import (
 
 // once runs a tools/call that has an Idempotency-Key at most once for its
 // caller, its key and its request. A repeat gets what the first one came to,
-// byte for byte, after what decides about a call was asked again; it leaves a record of its
-// own, and nothing is sent. Any other call is run as it is.
+// byte for byte, after what decides about a call was asked again; it leaves a
+// record of its own, and nothing is sent. Any other call is run as it is.
 //
 // A call that provably did not run gives its key back. One whose outcome cannot
 // be kept keeps the key: a repeat is told that the outcome is not known.

@@ -27,9 +27,9 @@ func (r *Relay) mayAsk(p plan) bool {
 
 // unseal opens the state that the agent gave back: the server's own, a JSON
 // string, and the call that was asked, or nothing where there is none. A repeat
-// gives no state to anybody, so its state may be of yesterday. It must be called before the intent, so
-// that a state of somebody else's, of another request or of yesterday reaches
-// nobody.
+// gives no state to anybody, so its state may be of yesterday. It must be called
+// before the intent, so that a state of somebody else's, of another request or of
+// yesterday reaches nobody.
 func (r *Relay) unseal(p plan) (state json.RawMessage, after string, _ *call.Refusal) {
 	switch {
 	case p.repeats != "":

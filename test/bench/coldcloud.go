@@ -18,10 +18,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
 	"mcprelay/shared/call"
-	"mcprelay/shared/config"
 	"mcprelay/shared/store/dynamo"
 	"mcprelay/shared/token"
 	"mcprelay/test/peers"
+	"mcprelay/test/registration"
 )
 
 // The registration that fresh processes read: an issuer with its key, and a
@@ -121,18 +121,8 @@ func (c *cloud) register(ctx context.Context, store *dynamo.Store) error {
 	}
 	c.key = key
 	text := strings.Replace(coldConfig, "KEY", base64.RawURLEncoding.EncodeToString(public), 1)
-	parsed, err := config.Parse("registration", []byte(text), config.Options{})
-	if err != nil {
+	if err := registration.Put(ctx, store, []byte(text)); err != nil {
 		return err
-	}
-	documents, err := parsed.Documents()
-	if err != nil {
-		return err
-	}
-	for _, document := range documents {
-		if _, err := store.PutDocument(ctx, coldTenant, document); err != nil {
-			return err
-		}
 	}
 	var keyID string
 	if c.token, keyID, err = token.Mint(rand.Reader); err != nil {

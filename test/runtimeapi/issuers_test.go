@@ -11,10 +11,10 @@ import (
 
 	"mcprelay/shared/audit"
 	"mcprelay/shared/call"
-	relayconfig "mcprelay/shared/config"
 	"mcprelay/shared/registry"
 	"mcprelay/shared/token"
 	"mcprelay/test/jwt"
+	"mcprelay/test/registration"
 	"mcprelay/test/runtimeapi"
 )
 
@@ -58,21 +58,9 @@ func (l *login) register(t *testing.T, s *stores) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := relayconfig.Parse("issuers", text, relayconfig.Options{})
-	if err != nil {
+	// Whatever else a file has is registered already.
+	if err := registration.Put(t.Context(), s, text, registry.KindIssuer, registry.KindAgent); err != nil {
 		t.Fatal(err)
-	}
-	documents, err := c.Documents()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range documents {
-		if d.Kind != registry.KindIssuer && d.Kind != registry.KindAgent {
-			continue // the registration has one already
-		}
-		if _, err := s.PutDocument(t.Context(), tenant, d); err != nil {
-			t.Fatalf("storing %s %s: %v", d.Kind, d.Name, err)
-		}
 	}
 }
 

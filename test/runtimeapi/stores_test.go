@@ -16,10 +16,10 @@ import (
 
 	"mcprelay/shared/audit"
 	"mcprelay/shared/call"
-	relayconfig "mcprelay/shared/config"
 	"mcprelay/shared/store/dynamo"
 	"mcprelay/shared/token"
 	"mcprelay/test/peers"
+	"mcprelay/test/registration"
 )
 
 // The caller of every fixture. The token is of no use anywhere else.
@@ -32,8 +32,8 @@ const (
 	sealSecret   = "0123456789-of-no-use-anywhere-else-0123456789"
 )
 
-// registration is what is registered: each server is there for one reason.
-const registration = `{
+// registered is what the stores begin with: each server is there for one reason.
+const registered = `{
   "tenant": "acme",
   "max_servers": 64,
   "budgets": {"tries": {"per_day": 2}},
@@ -145,18 +145,8 @@ func tableName(table string) string { return "relay-" + table }
 
 func (s *stores) seed(t *testing.T) {
 	t.Helper()
-	c, err := relayconfig.Parse("registration", []byte(registration), relayconfig.Options{})
-	if err != nil {
+	if err := registration.Put(t.Context(), s, []byte(registered)); err != nil {
 		t.Fatal(err)
-	}
-	documents, err := c.Documents()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, document := range documents {
-		if _, err := s.PutDocument(t.Context(), tenant, document); err != nil {
-			t.Fatalf("storing %s %s: %v", document.Kind, document.Name, err)
-		}
 	}
 	keyID, err := token.Parse(callerToken)
 	if err != nil {

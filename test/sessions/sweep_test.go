@@ -21,11 +21,11 @@ import (
 
 	"mcprelay/shared/audit"
 	"mcprelay/shared/call"
-	"mcprelay/shared/config"
 	"mcprelay/shared/session"
 	"mcprelay/shared/store/dynamo"
 	"mcprelay/test/netns"
 	"mcprelay/test/peers"
+	"mcprelay/test/registration"
 	"mcprelay/test/runtimeapi"
 )
 
@@ -34,7 +34,7 @@ import (
 const (
 	privateAddress = "10.77.0.2"
 	hostsFile      = "127.0.0.1 localhost loop.example.com\n" + privateAddress + " up.example.com\n"
-	registration   = `{
+	registered     = `{
 		"tenant": "acme",
 		"servers": [
 			{"name": "up", "allowed_networks": ["10.77.0.0/24"], "config": {"endpoint": "https://up.example.com/mcp", "auth": {"type": "none"}}},
@@ -134,18 +134,8 @@ func serveTLS(t *testing.T, u *upstream) string {
 
 func register(t *testing.T, s *dynamo.Store) {
 	t.Helper()
-	c, err := config.Parse("registration", []byte(registration), config.Options{})
-	if err != nil {
+	if err := registration.Put(t.Context(), s, []byte(registered)); err != nil {
 		t.Fatal(err)
-	}
-	documents, err := c.Documents()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range documents {
-		if _, err := s.PutDocument(t.Context(), "acme", d); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
